@@ -6,6 +6,8 @@ use warploom_stats::result::Counts;
 
 /// Ratio of transactions to those of neighbouring words from which accesses count as uncoalesced.
 pub(crate) const SPREAD: f64 = 2.0;
+/// Share of all transactions that neighbouring words would save from which they are advised.
+const SAVED: f64 = 0.2;
 
 /// Share by which accesses pass the transactions of neighbouring words before these are named.
 const WORTH_NAMING: f64 = 1.05;
@@ -89,6 +91,13 @@ impl Accesses {
     pub(crate) fn worst(of: &[Self]) -> Option<Self> {
         let plain = of.iter().filter(|kind| !kind.is_atomic()).copied();
         plain.max_by(|a, b| a.excess().total_cmp(&b.excess()))
+    }
+
+    /// The loads or stores whose lanes touch different lines, if neighbouring words would save a
+    /// large part of all transactions.
+    pub(crate) fn scattered(of: &[Self]) -> Option<Self> {
+        let all: f64 = of.iter().map(|kind| kind.transactions * kind.count).sum();
+        Self::worst(of).filter(|kind| kind.spread() >= SPREAD && kind.excess() >= SAVED * all)
     }
 
     /// The transactions of each kind in a clause.

@@ -2,7 +2,7 @@
 //! details of the part that bounds it, the effect of more TLP, the resource to free, and other
 //! findings.
 
-use crate::accesses::{Accesses, SPREAD, SharedWait};
+use crate::accesses::{Accesses, SharedWait};
 use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
 use crate::hot_banks::queueing;
@@ -55,6 +55,8 @@ fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
 pub(crate) struct Facts {
     /// Hits of L1D over its accesses.
     pub l1d_hit_rate: Option<f64>,
+    /// Hits of L1D over its accesses, those on lines on their way included.
+    pub l1d_near: Option<f64>,
     /// Hits of L1D over its loads, those on lines on their way included.
     pub l1d_reads: Option<f64>,
     /// Hits of L2 over its loads, those on lines on their way included.
@@ -138,6 +140,10 @@ impl Facts {
         let (atomics, updates) = (get("sm.packets_sent.global_atomic"), get("gpu.atomics"));
         Self {
             l1d_hit_rate: hit_rate("l1d"),
+            l1d_near: ratio(
+                hits(counts, "l1d") + sum(counts, "l1d.accesses.hit_reserved."),
+                looked_up("l1d"),
+            ),
             l1d_reads: reads("l1d"),
             l2_reads: reads("l2"),
             l2_hit_rate: hit_rate("l2"),
@@ -168,9 +174,9 @@ impl Facts {
     }
 
     /// The loads or stores whose lanes touch different lines, whichever have more transactions to
-    /// save.
+    /// save, if these are many.
     pub(crate) fn scattered(&self) -> Option<Accesses> {
-        Accesses::worst(&self.accesses).filter(|kind| kind.spread() >= SPREAD)
+        Accesses::scattered(&self.accesses)
     }
 
     /// Clause on the flits of a packet to an SM.

@@ -20,6 +20,8 @@ use warploom_stats::result::Figures;
 const HELD: f64 = 0.05;
 /// Share of the look-ups of L2 that find what copies left from which it is named.
 const FROM_COPIES: f64 = 0.1;
+/// Share by which a part is used more while it has work from which that is named.
+const MORE: f64 = 0.05;
 /// Share of the SMs' cycles from which a reason for no block is named.
 const WORTH_NAMING: f64 = 0.01;
 
@@ -110,8 +112,9 @@ impl Subject<'_> {
         match bound {
             Bound::Part(part) => self.part_in_words(part),
             Bound::Shared => format!(
-                "Shared memory bounds `{kernel}`: it is busy in {} of the cycles, {}.",
+                "Shared memory bounds `{kernel}`: it is busy in {} of the cycles{}, {}.",
                 percent(self.analysis.utilisation.shared),
+                self.with_blocks_in_words(self.analysis.utilisation.shared),
                 match self.facts.shared_wait {
                     Some(wait) => format!("and {}", wait.in_words()),
                     None => "with many accesses and hardly a bank conflict".to_owned(),
@@ -146,26 +149,34 @@ impl Subject<'_> {
     }
 
     fn part_in_words(&self, part: Part) -> String {
-        let (kernel, used) = (self.name(), &self.analysis.utilisation);
-        let used = percent(match part {
-            Part::Scheduler => issuing(used, self.figures),
-            part => used.of(part),
-        });
+        let (kernel, all) = (self.name(), &self.analysis.utilisation);
+        let used = match part {
+            Part::Scheduler => issuing(all, self.figures),
+            part => all.of(part),
+        };
+        let inside = match part {
+            Part::Scheduler | Part::L1d => self.with_blocks_in_words(used),
+            part => self.after_launch_in_words(part),
+        };
+        let used = percent(used);
         match (part, self.analysis.throughput.of(part)) {
             (Part::Scheduler, _) | (_, None) => format!(
-                "Instruction issue bounds `{kernel}`: the schedulers issue {used} of what they can."
+                "Instruction issue bounds `{kernel}`: the schedulers issue {used} of what they \
+                 can{inside}."
             ),
             (Part::Dram, Some(of)) => format!(
-                "DRAM bounds `{kernel}`: {:.0} of {:.0} GB/s move, {used} of the peak.",
+                "DRAM bounds `{kernel}`: {:.0} of {:.0} GB/s move, {used} of the peak{inside}.",
                 of.used_gb_per_s, of.sustainable_gb_per_s
             ),
             (Part::L2, Some(_)) => format!(
-                "The L2 banks bound `{kernel}`: they are in use for {used} of their cycles{}{}.",
-                self.recovery_in_words(),
-                self.scattered_in_words()
+                "The L2 banks bound `{kernel}`: they are in use for {used} of their cycles{inside}{}.",
+                match self.facts.recovery {
+                    Some(stores) => format!(", mostly for stores: {}", stores.in_words()),
+                    None => self.scattered_in_words(),
+                }
             ),
             (_, Some(of)) => format!(
-                "The {} bounds `{kernel}`: {:.0} of the {:.0} GB/s that it sustains, {used}{}.",
+                "The {} bounds `{kernel}`: {:.0} of the {:.0} GB/s that it sustains, {used}{inside}{}.",
                 part.name(),
                 of.used_gb_per_s,
                 of.sustainable_gb_per_s,
@@ -174,12 +185,23 @@ impl Subject<'_> {
         }
     }
 
-    /// Clause on stores that keep L2 banks busy.
-    fn recovery_in_words(&self) -> String {
-        let recovery = self.facts.recovery;
-        recovery.map_or_else(String::new, |stores| {
-            format!(", mostly for stores: {}", stores.in_words())
-        })
+    /// Clause on the use of a part of the SMs while they hold a block, if it differs from that over
+    /// all cycles.
+    fn with_blocks_in_words(&self, used: f64) -> String {
+        let inside = (used / self.facts.active.unwrap_or(1.0).max(1e-9)).min(1.0);
+        match inside > used + MORE {
+            true => format!(" ({} while SMs hold a block)", percent(inside)),
+            false => String::new(),
+        }
+    }
+
+    /// Clause on the use of a part outside of SMs after launches have started, likewise.
+    fn after_launch_in_words(&self, part: Part) -> String {
+        let after = self.evidence().after_launch().of(part);
+        match after > self.analysis.utilisation.of(part) + MORE {
+            true => format!(" ({} after the launch)", percent(after)),
+            false => String::new(),
+        }
     }
 
     /// Clause on accesses that are not coalesced.
@@ -508,8 +530,9 @@ impl Subject<'_> {
         );
         match facts.transactions {
             Some(mean) => format!(
-                "{moved}; L1D hits {} of its accesses, L2 {}{}{}; {}.",
+                "{moved}; L1D hits {} of its accesses{}, L2 {}{}{}; {}.",
                 rate(facts.l1d_hit_rate),
+                self.near_in_words(),
                 rate(facts.l2_hit_rate),
                 self.copies_in_words(),
                 match self.analysis.bound {
@@ -524,6 +547,15 @@ impl Subject<'_> {
             ),
             None => format!("{moved}; the kernel accesses neither global nor local memory."),
         }
+    }
+
+    /// Clause on accesses to lines that are on their way to L1D, if these are many.
+    fn near_in_words(&self) -> String {
+        let far = self.facts.l1d_hit_rate.unwrap_or(0.0);
+        let near = self.facts.l1d_near.filter(|near| *near > far + MORE);
+        near.map_or_else(String::new, |near| {
+            format!(" ({} with lines that are on their way)", percent(near))
+        })
     }
 
     /// Clause on data that copies of the host have left in L2, if much is found there.

@@ -95,8 +95,13 @@ const fn units(of: &UnitSpecs) -> [(&'static str, u32); 5] {
 
 /// Names of the operations that the units of a pipe compute.
 pub(crate) fn computes(pipe: &str, spec: &GpuSpec) -> &'static str {
+    let units = &spec.sm.units;
     match pipe {
-        "sp" if spec.sm.units.int.count == 0 => "single precision and integers",
+        "sp" if units.int.count == 0 && units.dp.count == 0 => {
+            "single and double precision, and integers"
+        }
+        "sp" if units.int.count == 0 => "single precision and integers",
+        "sp" if units.dp.count == 0 => "single and double precision",
         "sp" => "single precision",
         "dp" => "double precision",
         "int" => "integers",

@@ -294,14 +294,15 @@ impl Subject<'_> {
         }
     }
 
-    /// Step where local memory causes at least half of the packets in a direction of the network.
+    /// Step where local memory causes at least half of the packets in a direction of the network, or
+    /// of those that may come to DRAM.
     fn less_local(&self, part: Part) -> Option<String> {
         let (share, packets) = match part {
             Part::NocToL2 => (
                 self.facts.local_writes,
                 "of the packets with data of stores",
             ),
-            Part::NocToSm => (self.facts.local_reads, "of the requests for data"),
+            Part::NocToSm | Part::Dram => (self.facts.local_reads, "of the requests for data"),
             _ => return None,
         };
         let share = share.filter(|&share| share >= MOSTLY_LOCAL)?;
@@ -321,14 +322,14 @@ impl Subject<'_> {
     }
 
     fn fewer_transactions(&self) -> String {
-        let kind = self.split();
-        match kind.spread() >= SPREAD {
-            true => format!(
+        let fewer = |kind: Accesses| {
+            format!(
                 "{NEIGHBOURS}; {} then needs {:.1} transactions instead of {:.1}",
                 kind.one, kind.ideal, kind.transactions
-            ),
-            false => "access memory less often, with wider words".to_owned(),
-        }
+            )
+        };
+        let words = || "access memory less often, with wider words".to_owned();
+        self.facts.scattered().map_or_else(words, fewer)
     }
 
     /// Step where loads take long: against what makes them slow, or else more of them at a time.
@@ -352,15 +353,28 @@ impl Subject<'_> {
     fn more_loads(&self) -> String {
         let load = self.facts.accesses.iter().find(|kind| kind.is_load());
         let narrow = load.filter(|kind| kind.spread() < SPREAD && 2.0 * kind.bytes <= WIDEST);
-        let warps = self.more_warps();
-        match narrow {
-            Some(kind) => format!(
-                "{warps}; or load wider words, such as `float4` or `uint4` (a load of a warp moves \
-                 {:.0} bytes, of up to {WIDEST:.0})",
+        let wider = narrow.map_or_else(String::new, |kind| {
+            format!(
+                "; or load wider words, such as `float4` or `uint4` (a load of a warp moves {:.0} \
+                 bytes, of up to {WIDEST:.0})",
                 kind.bytes
-            ),
-            None => warps,
-        }
+            )
+        });
+        format!("{}{wider}{}", self.more_warps(), self.nearer_in_words())
+    }
+
+    /// Clause on data that loads find in L2 because others have loaded it before.
+    fn nearer_in_words(&self) -> String {
+        let copied = self.facts.copied.unwrap_or(0.0);
+        let again = self.facts.l2_reads.map(|share| share - copied);
+        let again = again.filter(|&share| share >= HALF);
+        again.map_or_else(String::new, |share| {
+            format!(
+                "; or keep in shared memory what several threads load ({} of the loads that come to \
+                 L2 find what others loaded)",
+                percent(share)
+            )
+        })
     }
 
     fn more_warps(&self) -> String {

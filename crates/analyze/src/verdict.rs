@@ -7,7 +7,8 @@
 //!    Of two directions of the network that are used about equally, the one in which packets take
 //!    longer is named;
 //! 2. SMs without a block: for more than half of the time, or as the largest part of the largest
-//!    cause for which schedulers do not issue;
+//!    cause for which schedulers do not issue, unless they hold one in two thirds of the time and a
+//!    part is full then;
 //! 3. on the SMs that hold a block: schedulers or shared memory above such a threshold;
 //! 4. the largest cause for which schedulers do not issue. A full load/store unit is named after
 //!    the largest cause of its own stalls. Cycles in which the pipe of a function unit is full
@@ -43,6 +44,8 @@ use warploom_stats::result::{Counts, Figures};
 pub const SHARED_BUSY: f64 = 0.5;
 /// Share of the SMs' cycles with a block below which idle SMs are the bound whatever the causes.
 const ACTIVE: f64 = 0.5;
+/// Share of those cycles from which a full part is the bound even if idle SMs are the largest cause.
+const MOSTLY: f64 = 2.0 / 3.0;
 /// Share of the warps on an SM above which their waits at barriers are the bound.
 const MOST: f64 = 0.5;
 /// Ratio to the more used direction of the network from which the other is used equally.
@@ -250,9 +253,19 @@ impl<'a> Evidence<'a> {
         let idle = self.active() < ACTIVE || self.idle_is_largest();
         let hot = Hot::of(self.figures).filter(|hot| hot.busy > 1.0 - self.active());
         if idle && hot.is_none() {
-            return Bound::IdleSms;
+            return self.unless_mostly_full();
         }
         self.within_sms()
+    }
+
+    /// Idle SMs, or the part that is full on those that hold a block if they do so most of the time.
+    fn unless_mostly_full(&self) -> Bound {
+        let within = self.bound_within_sms();
+        let is_full = matches!(within, Bound::Part(_) | Bound::Shared);
+        match is_full && self.active() >= MOSTLY {
+            true => within,
+            false => Bound::IdleSms,
+        }
     }
 
     /// Of the two directions of the network, the one in which a packet takes longer, if both are

@@ -2,7 +2,7 @@
 //! memory system in the time after a launch has started. Results are made by hand.
 
 use crate::support::{analysed, launched, told};
-use warploom_analyze::{Bound, Part};
+use warploom_analyze::{Bound, KernelAnalysis, Part};
 use warploom_config::preset;
 
 /// Core cycles of the launches here.
@@ -105,4 +105,109 @@ fn parts_count_by_the_time_after_the_launch_where_sms_hold_blocks() {
         "the bound is: latency of loads.",
         "Next: launch a larger",
     );
+}
+
+/// A launch of 10,000 cycles whose SMs hold a block in the given tenths of them. Schedulers most
+/// often have no warp, and shared memory is busy in 55 % of the cycles with a block.
+fn shared_and_idle(tenths: u64) -> KernelAnalysis {
+    let active = 132 * CYCLES / 10 * tenths;
+    let counts = [
+        ("sm.active_cycles", active),
+        ("sm.shared_instructions", active * 55 / 100),
+        ("sm.slots.no_warp", 40),
+        ("sm.slots.memory_dependence", 20),
+        ("sm.slots.issued", 40),
+    ];
+    analysed("h200-hopper", launched(CYCLES, &counts))
+}
+
+#[test]
+fn a_full_part_comes_before_sms_that_are_idle_for_a_third_of_the_time() {
+    let verdict =
+        "it is busy in 38% of the cycles (55% while SMs hold a block), with many accesses";
+    told(
+        &shared_and_idle(7),
+        Bound::Shared,
+        verdict,
+        "Next: access shared memory less often",
+    );
+    let verdict = "they hold no block in 40% of their cycles";
+    told(
+        &shared_and_idle(6),
+        Bound::IdleSms,
+        verdict,
+        "Next: give a launch more work",
+    );
+}
+
+/// Loads of 4 transactions and stores of 32, all of which neighbouring words would need 4 for.
+fn stores(count: u64, loads: u64) -> KernelAnalysis {
+    let counts = [
+        ("sm.active_cycles", 132 * CYCLES),
+        ("sm.memory_accesses.load", loads),
+        ("sm.access_bytes.load", 128 * loads),
+        ("sm.access_transactions.load", 4 * loads),
+        ("sm.memory_accesses.store", count),
+        ("sm.access_bytes.store", 128 * count),
+        ("sm.access_transactions.store", 32 * count),
+        ("sm.ldst_stalls.global_load.coalesce", 1),
+        ("sm.slots.memory_pipe", 1),
+    ];
+    analysed("h200-hopper", launched(CYCLES, &counts))
+}
+
+/// 28 of the 32 transactions of 10 stores could be saved: a fifth of all with 250 loads.
+#[test]
+fn few_scattered_stores_are_not_advised_on() {
+    let scattered = "Next: let neighbouring threads access neighbouring words; a store then";
+    let found = stores(10, 250);
+    assert!(found.explanation[4].starts_with(scattered), "{found:#?}");
+    let found = stores(10, 300);
+    assert!(
+        found.explanation[4].starts_with("Next: access memory less"),
+        "{found:#?}"
+    );
+}
+
+/// Spilled registers, or an array that a variable indexes, that miss in both caches.
+#[test]
+fn local_memory_is_named_where_dram_is_the_bound() {
+    let moved = |local: u64| {
+        let counts = [
+            ("sm.active_cycles", 132 * CYCLES),
+            ("dram.cycles", 100),
+            ("dram.data_cycles", 80),
+            ("sm.packets_sent.local_read", local),
+            ("sm.packets_sent.global_read", 100),
+        ];
+        analysed("h200-hopper", launched(CYCLES, &counts))
+    };
+    let (dram, verdict) = (Bound::Part(Part::Dram), "80% of the peak.");
+    told(
+        &moved(110),
+        dram,
+        verdict,
+        "Next: use less local memory, which causes 52%",
+    );
+    told(&moved(90), dram, verdict, "Next: move fewer bytes");
+}
+
+/// Of 100 loads that come to L2, 80 find their sector there, and of these 10 what a copy left.
+#[test]
+fn loads_of_what_others_loaded_are_advised_to_use_shared_memory() {
+    let loads = |copied: u64| {
+        let counts = [
+            ("sm.active_cycles", 132 * CYCLES),
+            ("l2.accesses.hit.global_read", 80),
+            ("l2.accesses.miss.global_read", 20),
+            ("partition.copied_hits", copied),
+            ("sm.slots.memory_dependence", 1),
+        ];
+        let found = analysed("h200-hopper", launched(CYCLES, &counts));
+        found.explanation[4].clone()
+    };
+    let nearer =
+        "or keep in shared memory what several threads load (70% of the loads that come to";
+    assert!(loads(10).contains(nearer), "{}", loads(10));
+    assert!(!loads(31).contains("shared memory"), "{}", loads(31));
 }
