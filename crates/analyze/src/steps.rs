@@ -270,7 +270,8 @@ impl Subject<'_> {
             return self.fewer_atomics();
         }
         if let Some(stores) = self.facts.recovery.filter(|_| part == Part::L2) {
-            return stores.step().to_owned();
+            let local = self.less_local(Part::NocToL2);
+            return local.unwrap_or_else(|| stores.step().to_owned());
         }
         if self.facts.scattered().is_some() {
             return self.fewer_transactions();

@@ -46,6 +46,15 @@ fn banks_that_recover_from_writes_are_in_use() {
     let found = analysed("h200-hopper", launched(CYCLES, &stores(recovery / 15)));
     let verdict = "mostly for stores: a store occupies its bank for 3 cycles";
     told(&found, l2, verdict, "Next: store less");
+    let mut local = stores(recovery / 15).to_vec();
+    local.push(("sm.packets_sent.local_write", 100));
+    let found = analysed("h200-hopper", launched(CYCLES, &local));
+    told(
+        &found,
+        l2,
+        verdict,
+        "Next: use less local memory, which causes 100%",
+    );
 
     let mut moves = stores(recovery / 7);
     moves[1].1 = l2_cycles() / 10 * 7;
