@@ -295,8 +295,8 @@ impl Subject<'_> {
         }
     }
 
-    /// Step where local memory causes at least half of the packets in a direction of the network, or
-    /// of those that may come to DRAM.
+    /// Step where local memory causes at least half of the packets in a direction of the network,
+    /// or of those that may come to DRAM.
     fn less_local(&self, part: Part) -> Option<String> {
         let (share, packets) = match part {
             Part::NocToL2 => (

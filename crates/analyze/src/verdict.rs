@@ -44,7 +44,8 @@ use warploom_stats::result::{Counts, Figures};
 pub const SHARED_BUSY: f64 = 0.5;
 /// Share of the SMs' cycles with a block below which idle SMs are the bound whatever the causes.
 const ACTIVE: f64 = 0.5;
-/// Share of those cycles from which a full part is the bound even if idle SMs are the largest cause.
+/// Share of those cycles from which a full part is the bound even if idle SMs are the largest
+/// cause.
 const MOSTLY: f64 = 2.0 / 3.0;
 /// Share of the warps on an SM above which their waits at barriers are the bound.
 const MOST: f64 = 0.5;
@@ -258,7 +259,8 @@ impl<'a> Evidence<'a> {
         self.within_sms()
     }
 
-    /// Idle SMs, or the part that is full on those that hold a block if they do so most of the time.
+    /// Idle SMs, or the part that is full on those that hold a block if they do so most of the
+    /// time.
     fn unless_mostly_full(&self) -> Bound {
         let within = self.bound_within_sms();
         let is_full = matches!(within, Bound::Part(_) | Bound::Shared);
@@ -268,8 +270,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Of the two directions of the network, the one in which a packet takes longer, if both are
-    /// used about equally; else `part`.
+    /// The direction of the network in which a packet takes longer, if `part` is a direction and
+    /// both are used about equally; else `part`.
     fn slower_direction(&self, part: Part) -> Part {
         let other = match part {
             Part::NocToSm => Part::NocToL2,
@@ -419,7 +421,7 @@ impl BeforeBlocks {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct IdleCycles {
     pub reason: Idle,
-    /// Those before the first blocks of launches.
+    /// Cycles before the first blocks of launches.
     pub before: BeforeBlocks,
     /// Share of the SMs' cycles without a block at other times.
     pub rest: f64,

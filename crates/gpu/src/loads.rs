@@ -71,8 +71,8 @@ impl BankLoad {
         }
     }
 
-    /// L2 cycles for which the bank was busy: it looks up at most one request a cycle, and none while
-    /// it recovers from a write.
+    /// L2 cycles for which the bank was busy: it looks up at most one request a cycle, and none
+    /// while it recovers from a write.
     fn busy_cycles(self) -> u64 {
         let looked_up = self.loads + self.stores + self.atomics;
         (looked_up + self.recovery_cycles).max(self.port_cycles)

@@ -2,8 +2,8 @@
 //!
 //! - Scheduler: instructions issued over the cycles of all schedulers.
 //! - L1D, L2: time in which the data port moves data of hits, which port width and request size
-//!   give, over all time. The port of an L2 bank that recovers from a write is in use. An L1D with a latency queue (4.x) looks up one transaction a bank and
-//!   cycle; there the banks are the port.
+//!   give, over all time. The port of an L2 bank that recovers from a write is in use. An L1D with
+//!   a latency queue (4.x) looks up one transaction a bank and cycle; there the banks are the port.
 //! - Interconnect, each direction: flits over what the network sustains. A flit takes its wire for
 //!   a cycle, however much of it a packet fills.
 //! - DRAM: cycles with data on the bus over all cycles.

@@ -201,7 +201,7 @@ fn local_memory_is_named_where_dram_is_the_bound() {
     told(&moved(90), dram, verdict, "Next: move fewer bytes");
 }
 
-/// Of 100 loads that come to L2, 80 find their sector there, and of these 10 what a copy left.
+/// L2 has the sectors of 80 of 100 loads, 10 of them because a copy left these there.
 #[test]
 fn loads_of_what_others_loaded_are_advised_to_use_shared_memory() {
     let loads = |copied: u64| {

@@ -163,8 +163,8 @@ fn a_further_write_of_a_sector_takes_a_cycle() {
     assert_eq!(busy_with(32), 9);
 }
 
-/// A write of a part of a sector takes 9 cycles, one to the same sector after it a single one, and a
-/// whole sector 4.
+/// A write of a part of a sector takes 9 cycles, one to the same sector after it a single one, and
+/// a whole sector 4.
 #[test]
 fn cycles_in_which_a_bank_recovers_from_writes_are_counted() {
     let mut spec = fermi_spec();
