@@ -104,17 +104,12 @@ impl AxisValues {
         axes.filter(|at| self.values[*at].len() > 1)
     }
 
-    /// Axes with a picture for each of their values: those that the sweep names. If it names
-    /// neither these nor both axes of the map, all that the map leaves out except for seeds, if
-    /// that is not too many pictures.
+    /// Axes with a picture for each of their values: those that the sweep names. If it names none,
+    /// all that the map leaves out except for seeds, if that is not too many pictures.
     pub(super) fn panels(&self, sweep: &Sweep, map: [Option<usize>; 2]) -> Vec<usize> {
-        let report = &sweep.report;
-        if let Some(named) = &report.panels {
+        if let Some(named) = &sweep.report.panels {
             let at = |name: &String| sweep.axes.iter().position(|axis| axis == name);
             return named.iter().filter_map(at).collect();
-        }
-        if report.rows.is_some() && report.columns.is_some() {
-            return Vec::new();
         }
         let others = self.others(map).filter(|at| sweep.axes[*at] != "seed");
         let others: Vec<usize> = others.collect();

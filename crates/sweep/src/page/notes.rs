@@ -174,8 +174,7 @@ impl PageBuilder<'_> {
     /// True if a picture would show means over programs or machines of what only has a meaning for
     /// each, and the sweep did not choose them.
     pub(super) fn refuses_means(&self) -> bool {
-        let report = &self.sweep.report;
-        let chosen = report.panels.is_some() || (report.rows.is_some() && report.columns.is_some());
+        let chosen = self.sweep.report.panels.is_some();
         let mut others = self.axes.others(self.map);
         let any = others.any(|at| self.sweep.axes[at] != "seed");
         !self.is_ratio() && !chosen && self.panels.is_empty() && any

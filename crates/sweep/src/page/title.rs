@@ -140,8 +140,7 @@ impl PageBuilder<'_> {
         }
         let own = |at: &usize| panel.is_none() || !self.panels.contains(at);
         let others: Vec<usize> = self.axes.others(self.map).filter(own).collect();
-        let chosen = self.sweep.report.title.is_some() && self.panels.is_empty();
-        if others.is_empty() || chosen {
+        if others.is_empty() {
             return title;
         }
         let how = if self.is_ratio() { MEAN } else { "mean" };

@@ -87,6 +87,22 @@ fn programs_have_pictures_of_their_own() {
     );
 }
 
+/// Two programs on an axis that the map does not show have a map each, although the
+/// file names both axes and a title. A mean that the file asks for is named below its title.
+#[test]
+fn axes_and_titles_of_the_file_hide_no_mean() {
+    let folder = folder_of("");
+    let report =
+        "[report]\nrows = \"warp_scheduler\"\ncolumns = \"sms\"\ntitle = \"For the talk\"\n";
+    let (charts, _) = pictures(folder.path(), report);
+    let expected = ["vectoradd", "spmv"].map(|name| format!("For the talk: {name}"));
+    assert_eq!(titles(&charts), expected);
+    let (charts, out) = pictures(folder.path(), &format!("{report}panels = []\n"));
+    let mean = "For the talk: mean over target (vectoradd, spmv)";
+    assert_eq!(titles(&charts), [mean]);
+    assert!(out.contains(mean), "{out}");
+}
+
 /// Fourteen pictures would be too many, and means of IPC over them say nothing unless one asks.
 #[test]
 fn means_of_ipc_are_refused_unless_the_file_asks_for_them() {
