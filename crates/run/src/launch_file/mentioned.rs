@@ -1,9 +1,12 @@
-//! Names that a launch file with other problems mentions. Buffers and kernels that do not exist are
-//! reported together with those problems.
+//! Names that a launch file with other problems mentions. Buffers, kernels and data files that do
+//! not exist are reported together with those problems.
 
-use super::bind::{unknown_buffer, unknown_kernel};
+use super::bind::{Limits, bind, unknown_buffer, unknown_kernel};
 use super::error::InputErrors;
+use super::plan::Plan;
+use super::program::load;
 use crate::compile::compile;
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span};
@@ -20,12 +23,15 @@ struct Mentioned {
     declared: Option<Vec<String>>,
     /// Buffers that arguments, expectations and dumps name.
     buffers: Vec<Placed>,
+    /// Data files of buffers and expectations.
+    data: Vec<Placed>,
 }
 
-/// Adds the names that do not exist to the problems of a launch file. `module` reads the module of
-/// a name at a place; `None` leaves its kernels open.
+/// Adds the names that do not exist, and data files that cannot be read, to the problems of a launch
+/// file in `folder`. `module` reads the module of a name at a place; `None` leaves its kernels open.
 pub(super) fn with_unknown_names(
     errors: InputErrors,
+    folder: &Path,
     module: impl FnOnce(&str, Span) -> Option<Result<Source, Box<Diagnostic>>>,
 ) -> InputErrors {
     let InputErrors::Located(source, mut diagnostics) = errors else {
@@ -35,9 +41,34 @@ pub(super) fn with_unknown_names(
         let mentioned = Mentioned::of(document.get_ref());
         mentioned.check_buffers(&mut diagnostics);
         mentioned.check_kernels(module, &mut diagnostics);
+        for (path, place) in &mentioned.data {
+            load(path, folder, *place, &mut diagnostics);
+        }
         diagnostics.sort();
     }
     InputErrors::Located(source, diagnostics)
+}
+
+/// Adds the problems of launches, as far as they do not depend on the GPU, to those of data files.
+/// Problems of the module's PTX belong to another file.
+pub(super) fn add_problems_of_launches(
+    plan: &mut Plan,
+    module: &Source,
+    diagnostics: &mut Diagnostics,
+) {
+    let any = Limits {
+        shared_bytes: u32::MAX,
+        registers_per_thread: u32::MAX,
+    };
+    if let Ok(ir) = compile(module) {
+        let refused = ir.refused.iter().map(|(kernel, _)| kernel.as_str());
+        let refused: Vec<&str> = refused.collect();
+        plan.name_kernels(&ir, &refused);
+        plan.launches
+            .retain(|launch| !refused.contains(&launch.kernel.0.as_str()));
+        bind(plan, &ir, any, diagnostics);
+    }
+    diagnostics.sort();
 }
 
 impl Mentioned {
@@ -48,12 +79,16 @@ impl Mentioned {
         let outputs = ["expect", "dump"].into_iter();
         let outputs = outputs.flat_map(|key| tables(table, key));
         let outputs = outputs.filter_map(|output| text(output.get("buffer")?));
+        let contents = tables(table, "buffer").filter_map(|buffer| text(buffer.get("init")?));
+        let contents = contents.filter(|(init, _)| init.ends_with(".npy"));
+        let expected = tables(table, "expect").filter_map(|expect| text(expect.get("npy")?));
         let kernels = tables(table, "launch").filter_map(|launch| text(launch.get("kernel")?));
         Self {
             module: table.get("module").and_then(text),
             kernels: kernels.collect(),
             declared: named.collect(),
             buffers: args.chain(outputs).collect(),
+            data: contents.chain(expected).collect(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use warploom_base::Dim3;
 use warploom_diag::Span;
 use warploom_fields::Number;
+use warploom_ir::ModuleIr;
 
 /// A parsed launch file. Its names are not resolved yet.
 #[derive(Clone, Debug)]
@@ -41,6 +42,18 @@ impl Plan {
             .chain(buffers)
             .chain(expects);
         names.map(|name| folder.join(name)).collect()
+    }
+
+    /// Names the kernels of all launches as the module does. `refused` are kernels of the module
+    /// that cannot run.
+    pub(super) fn name_kernels(&mut self, module: &ModuleIr, refused: &[&str]) {
+        let names = module.kernels.iter().map(|kernel| kernel.name.as_str());
+        let names: Vec<&str> = names.chain(refused.iter().copied()).collect();
+        for launch in &mut self.launches {
+            if let Some(name) = warploom_names::find(&launch.kernel.0, &names) {
+                launch.kernel.0 = name.to_owned();
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::bind::{BoundArg, Limits, bind};
 use super::compare::compare;
 use super::element::Element;
 use super::error::InputErrors;
-use super::mentioned::with_unknown_names;
+use super::mentioned::{add_problems_of_launches, with_unknown_names};
 use super::npy::{self, Array};
 use super::parse::{parse, product, read};
 use super::plan::*;
@@ -109,7 +109,7 @@ impl LaunchFile {
         let source = read(path)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let plan = parse(&source).map_err(|errors| {
-            with_unknown_names(errors, |name, place| {
+            with_unknown_names(errors, &folder, |name, place| {
                 let module = folder.join(name);
                 match is_source_code(name) && module.is_file() {
                     true => compile(&module).map(Ok),
@@ -121,7 +121,7 @@ impl LaunchFile {
         let module = read_module(&folder, name, *place);
         let module = module.map_err(|problem| {
             let errors = InputErrors::one(&source, *problem);
-            with_unknown_names(errors, |_, _| None)
+            with_unknown_names(errors, &folder, |_, _| None)
         })?;
         Self::new(source, plan, folder, module)
     }
@@ -145,10 +145,11 @@ impl LaunchFile {
     /// are relative to `folder`.
     ///
     /// # Errors
-    /// If data files cannot be read or do not fit. Names that do not exist are reported with them.
+    /// If data files cannot be read or do not fit. Problems of the launches that do not depend on the
+    /// GPU are reported with them.
     pub fn new(
         source: Source,
-        plan: Plan,
+        mut plan: Plan,
         folder: PathBuf,
         module: Source,
     ) -> Result<Self, InputErrors> {
@@ -162,8 +163,10 @@ impl LaunchFile {
             .map(|expect| expected(expect, &folder, &mut diagnostics))
             .collect();
         check_dumps(&source, &plan, &folder, &mut diagnostics);
-        InputErrors::check(&source, diagnostics)
-            .map_err(|errors| with_unknown_names(errors, |_, _| Some(Ok(module.clone()))))?;
+        if diagnostics.has_errors() {
+            add_problems_of_launches(&mut plan, &module, &mut diagnostics);
+        }
+        InputErrors::check(&source, diagnostics)?;
         Ok(Self {
             source,
             plan,
@@ -221,15 +224,8 @@ impl LaunchFile {
         refused: Vec<(String, String)>,
         limits: Limits,
     ) -> Result<LaunchProgram, InputErrors> {
-        let names = ir.kernels.iter().map(|kernel| kernel.name.as_str());
-        let names: Vec<&str> = names
-            .chain(refused.iter().map(|(kernel, _)| kernel.as_str()))
-            .collect();
-        for launch in &mut self.plan.launches {
-            if let Some(name) = warploom_names::find(&launch.kernel.0, &names) {
-                launch.kernel.0 = name.to_owned();
-            }
-        }
+        let names: Vec<&str> = refused.iter().map(|(kernel, _)| kernel.as_str()).collect();
+        self.plan.name_kernels(&ir, &names);
         let launched = |kernel: &str| self.plan.launches.iter().any(|l| l.kernel.0 == kernel);
         let reasons = refused.iter().filter(|(kernel, _)| launched(kernel));
         let reasons: Vec<String> = reasons
@@ -302,7 +298,12 @@ fn check_dumps(source: &Source, plan: &Plan, folder: &Path, diagnostics: &mut Di
 }
 
 /// Loads the array of a file, or reports a problem at `place`.
-fn load(path: &str, folder: &Path, place: Span, diagnostics: &mut Diagnostics) -> Option<Array> {
+pub(super) fn load(
+    path: &str,
+    folder: &Path,
+    place: Span,
+    diagnostics: &mut Diagnostics,
+) -> Option<Array> {
     npy::load(&folder.join(path))
         .map_err(|why| {
             let problem = Diagnostic::error("bad-npy", place, format!("`{path}`: {why}"));

@@ -472,6 +472,24 @@ fn all_problems_of_a_file_are_told_at_once() {
         "{wrong}"
     );
     assert!(wrong.contains("there is no kernel `saxpi`"), "{wrong}");
+    // It is told beside problems of the text, and beside a module that is missing.
+    let launch = launch.replace("saxpi", "saxpy").replace('z', "x");
+    let expect = "[[expect]]\nbuffer = \"x\"\nnpy = \"wanted.npy\"\n";
+    for (from, to, beside) in [
+        ("block =", "blocks =", "has no key `blocks`"),
+        ("saxpy.ptx", "none.ptx", "none.ptx: there is no such file"),
+        ("[\"x\"]", "[\"x\", 1]", "takes 1 arguments, not 2"),
+        ("block = 32", "block = [0, 1]", "a block of "),
+    ] {
+        let wrong = told(&format!("{head}{launch}{expect}").replace(from, to));
+        for problem in [
+            beside,
+            "`none.npy`: there is no such",
+            "`wanted.npy`: there is no such",
+        ] {
+            assert_eq!(wrong.matches(problem).count(), 1, "{problem}: {wrong}");
+        }
+    }
 }
 
 /// Some editors begin a file with a byte order mark.
