@@ -194,6 +194,23 @@ impl Launches<'_> {
     }
 }
 
+/// Verdict on launches whose counters are all their own, as if they were one kernel's, and their
+/// cycles; `None` without launches.
+pub(crate) fn verdict_of(
+    machine: &Machine<'_>,
+    launches: &[&KernelReport],
+) -> Option<(Bound, u64)> {
+    let longest = launches.iter().max_by_key(|launch| launch.figures.cycles)?;
+    let figures = launches.iter().map(|launch| launch.figures.clone());
+    let all = Launches {
+        count: launches.len() as u64,
+        longest,
+        figures: figures.reduce(|a, b| together(&a, &b))?,
+    };
+    let analysis = all.analyze(machine);
+    Some((analysis.bound, analysis.cycles))
+}
+
 /// Launches grouped by the name of their kernel, in the order of first launches.
 fn by_name(launches: &[KernelReport]) -> Vec<Launches<'_>> {
     let mut kernels: Vec<Launches<'_>> = Vec::new();

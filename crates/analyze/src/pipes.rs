@@ -83,7 +83,7 @@ impl UnitUse {
 }
 
 /// Pipes of function units, with the units of an SM. The first of equally used ones comes last.
-const fn units(of: &UnitSpecs) -> [(&'static str, u32); 5] {
+pub(crate) const fn units(of: &UnitSpecs) -> [(&'static str, u32); 5] {
     [
         ("tensor", of.tensor.count),
         ("dp", of.dp.count),

@@ -4,13 +4,17 @@ use warploom_analyze::{Machine, analyze};
 use warploom_config::GpuSpec;
 use warploom_stats::result::{Begun, RunReport};
 
-/// Bound of the kernel of a run that took the most cycles, as `run --explain` names it. `None`
-/// where nothing was timed, and for several programs at once, which have no common bound.
-/// `sustainable` is the share of the network's peak that the machine sustains.
+/// Bound of the kernel of a run that took the most cycles, or of several programs together, as `run
+/// --explain` names it. `None` where nothing was timed. `sustainable` is the share of the network's
+/// peak that the machine sustains.
 pub fn bound(gpu: &GpuSpec, sustainable: f64, report: &RunReport) -> Option<&'static str> {
-    if !report.processes.is_empty() || report.begun() < Begun::Instructions {
+    if report.begun() < Begun::Instructions {
         return None;
     }
     let analysis = analyze(&Machine::new(gpu, sustainable), report)?;
-    Some(analysis.longest().0.bound.name())
+    let kernel = match report.processes.len() {
+        0 | 1 => analysis.longest().0,
+        _ => &analysis.whole,
+    };
+    Some(kernel.bound.name())
 }

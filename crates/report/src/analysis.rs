@@ -9,7 +9,8 @@ use crate::run_page::steps;
 use crate::table::{figures, kernel_figures};
 use std::fmt::Write;
 use warploom_analyze::{
-    Analysis, KernelAnalysis, LoadClass, Part, SHARED_BUSY, Utilisation, WindowSeries, thresholds,
+    Analysis, KernelAnalysis, LoadClass, MixExplanation, Part, SHARED_BUSY, Utilisation,
+    WindowSeries, thresholds,
 };
 use warploom_names::{WIDTH, shortened};
 
@@ -66,6 +67,25 @@ pub fn explanation_report(analysis: &Analysis) -> String {
     };
     wrapped(&mut text, "", &title);
     sentences(&mut text, &kernel.explanation);
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+/// The explanation of several programs that ran at once: first of what they shared, then of each.
+pub fn mix_report(explanation: &MixExplanation) -> String {
+    let mut text = "\n".to_owned();
+    let number = explanation.programs.len();
+    wrapped(
+        &mut text,
+        "",
+        &format!("explanation of {number} programs at once"),
+    );
+    sentences(&mut text, &explanation.shared);
+    for (name, told) in &explanation.programs {
+        wrapped(&mut text, "", name);
+        sentences(&mut text, told);
+    }
     text.truncate(text.trim_end().len());
     text.push('\n');
     text

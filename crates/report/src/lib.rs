@@ -30,7 +30,7 @@ mod table;
 mod unchecked;
 mod wrap;
 
-pub use analysis::{analysis_chart, analysis_report, explanation_report};
+pub use analysis::{analysis_chart, analysis_report, explanation_report, mix_report};
 pub use chart::{bar, bar_with_marks, sparkline};
 pub use csv::{Rows, series_csv, statistics_csv};
 pub use cut::{CutRun, cut_runs_told};

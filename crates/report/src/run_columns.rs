@@ -21,7 +21,8 @@ pub const OF_RUN: [(&str, &str); 6] = [
     ),
     (
         "bound",
-        "What bound the kernel that took the most cycles, as `run --explain` names it.",
+        "What bound the kernel that took the most cycles, or several programs together, as `run \
+         --explain` names it.",
     ),
 ];
 

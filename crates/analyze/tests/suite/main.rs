@@ -3,6 +3,7 @@
 mod atomics;
 mod known;
 mod memory;
+mod mix;
 mod support;
 mod verdict;
 mod waits;

@@ -18,9 +18,11 @@ use crate::target::{self, WorkloadArgs};
 use crate::timed_args::TimedArgs;
 use crate::watch_args::WatchArgs;
 use std::process::ExitCode;
-use warploom_analyze::{Machine, analyze};
+use warploom_analyze::{Machine, analyze, explain_mix};
 use warploom_config::GpuSpec;
-use warploom_report::{explanation_report, gpgpusim_report, list, run_report, unchecked, wrapped};
+use warploom_report::{
+    explanation_report, gpgpusim_report, list, mix_report, run_report, unchecked, wrapped,
+};
 use warploom_run::{Checks, HostProgram, Options};
 use warploom_stats::result::RunReport;
 use warploom_workloads::all;
@@ -106,7 +108,8 @@ pub struct Args {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Explain in five sentences what bound the kernel that took the most cycles
+    /// Explain in five sentences what bound the kernel that took the most cycles; of several programs,
+    /// what bound them together, what they shared, and what each of them did
     #[arg(long, conflicts_with_all = ["functional", "json"])]
     explain: bool,
     #[command(flatten)]
@@ -280,7 +283,9 @@ fn explained(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
         return String::new();
     }
     let machine = Machine::new(gpu, warploom_noc::sustainable(gpu));
-    analyze(&machine, result).map_or_else(String::new, |analysis| explanation_report(&analysis))
+    let of_several = explain_mix(&machine, result).map(|explanation| mix_report(&explanation));
+    let of_one = || Some(explanation_report(&analyze(&machine, result)?));
+    of_several.or_else(of_one).unwrap_or_default()
 }
 
 fn what_can_be_run() -> String {

@@ -50,6 +50,27 @@ fn a_cycle_limit_that_was_asked_for_is_no_failure() {
     assert!(ran.contains("stopped at --max-cycles 50"), "{ran}");
 }
 
+/// Programs at once are explained together and one by one, and a comparison names the same bound.
+#[test]
+fn programs_at_once_are_explained() {
+    let both = ["vectoradd", "hotspot", "--size", "test"];
+    let told = output(&[&["run"], &both[..], &["--explain"]].concat());
+    let (_, told) = told
+        .split_once("explanation of 2 programs at once\n")
+        .unwrap();
+    for part in [
+        "\nvectoradd\n- It runs from cycle 0",
+        "\nhotspot\n- It runs from cycle 0",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    let compared = ["--vary", "gpu.multiprogram=left-over,even", "--json"];
+    let compared = json(&output(&[&["compare"], &both[..], &compared].concat()));
+    let bound = compared["rows"][0]["bound"].as_str().unwrap();
+    let first = format!("- The bound of all programs together is: {bound}.\n");
+    assert!(told.starts_with(&first), "{bound}: {told}");
+}
+
 #[test]
 fn a_ptx_file_runs_from_the_command_line() {
     let folder = folder_with("", "");

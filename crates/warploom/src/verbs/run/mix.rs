@@ -234,7 +234,7 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
         if args.json {
             json(result)
         } else {
-            run_report(result, width())
+            run_report(result, width()) + &super::explained(args, gpu, result)
         }
     })?;
     Ok(status)
