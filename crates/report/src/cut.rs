@@ -3,7 +3,7 @@
 
 use crate::format::grouped;
 use crate::outcome::{blocks_told, named, range};
-use warploom_stats::result::{Launches, Reached};
+use warploom_stats::result::{Begun, Launches, Outcome, Reached, RunReport};
 
 /// A run that was cut.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,53 @@ pub fn cut_runs_told(runs: &[CutRun<'_>]) -> Vec<String> {
         tails(runs),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// Sentences on what a single run lacks that a limit ended: `launches` are those that its program
+/// makes, as far as that is known. Below the run's outcome stands how far it came.
+pub fn ended_early_told(run: &RunReport, launches: Launches) -> Vec<String> {
+    let made = grouped(launches.least);
+    if let Outcome::LaunchLimit { launches: timed } = run.outcome {
+        let told = format!(
+            "the program makes {made} launches, and the result is for {} of them",
+            grouped(timed)
+        );
+        return launches.is_exact.then_some(told).into_iter().collect();
+    }
+    let is_cut = matches!(run.outcome, Outcome::CycleLimit { .. });
+    let Some(reached) = run
+        .reached()
+        .filter(|_| is_cut && run.begun() == Begun::Instructions)
+    else {
+        return Vec::new();
+    };
+    let short = reached.is_short().then(|| {
+        "fewer than two waves of blocks ended, so that the result is that of first blocks: SMs have \
+         hardly run one block after another"
+            .to_owned()
+    });
+    let nth = grouped(reached.launches);
+    let later = match launches {
+        Launches {
+            least,
+            is_exact: true,
+        } if reached.launches < least => Some(format!(
+            "cut in launch {nth} of {made}: later launches are not in the result"
+        )),
+        Launches { is_exact: true, .. } => None,
+        Launches { .. } => Some(format!(
+            "cut in launch {nth}: later launches, if there are any, are not in the result"
+        )),
+    };
+    let tail = reached.is_tail().then(|| {
+        format!(
+            "at the cut most SMs were idle, because only the last {} of {} blocks of the launch still \
+             ran",
+            grouped(reached.running),
+            grouped(reached.blocks)
+        )
+    });
+    [short, later, tail].into_iter().flatten().collect()
 }
 
 /// The runs of each program, in the order of the first runs.
@@ -131,8 +178,9 @@ fn tails(runs: &[CutRun<'_>]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CutRun, cut_runs_told};
-    use warploom_stats::result::{Launches, Reached};
+    use super::{CutRun, cut_runs_told, ended_early_told};
+    use crate::run::tests::run as report;
+    use warploom_stats::result::{ConfigValue, Launches, Outcome, Reached};
 
     fn reached(waves: f64) -> Reached {
         Reached {
@@ -218,5 +266,52 @@ mod tests {
                        comparison";
         assert_eq!(first(of(0, false)), unknown);
         assert_eq!(first(of(1, true)), last);
+    }
+
+    /// One run tells the same as several: its waves, the launches that it lacks, and last blocks.
+    #[test]
+    fn a_single_run_tells_what_it_lacks() {
+        let of = |least: u64, is_exact: bool| Launches { least, is_exact };
+        let mut cut = report(2);
+        cut.outcome = Outcome::CycleLimit { cycles: 1000 };
+        let sms = ConfigValue::Integer(15);
+        cut.gpu.config.insert("gpu.sms".to_owned(), sms);
+        // A launch of 64 blocks, of which 90 fill the machine.
+        for (kernel, ended) in cut.kernels.iter_mut().zip([64, 61]) {
+            let counts = &mut kernel.figures.statistics;
+            counts.insert("sm.blocks_started".to_owned(), 64);
+            counts.insert("sm.blocks_finished".to_owned(), ended);
+        }
+        let told = ended_early_told(&cut, of(14, true));
+        assert!(
+            told[0].starts_with("fewer than two waves of blocks ended"),
+            "{told:?}"
+        );
+        assert_eq!(
+            told[1],
+            "cut in launch 2 of 14: later launches are not in the result"
+        );
+        assert!(
+            told[2].ends_with("the last 3 of 64 blocks of the launch still ran"),
+            "{told:?}"
+        );
+        let open = ended_early_told(&cut, of(1, false));
+        assert!(
+            open[1].starts_with("cut in launch 2: later launches, if there are any"),
+            "{open:?}"
+        );
+        // Two launches of ten blocks more than two waves, and no launch is missing.
+        for kernel in &mut cut.kernels {
+            let counts = &mut kernel.figures.statistics;
+            counts.insert("sm.blocks_finished".to_owned(), 100);
+            kernel.grid.0 = [110, 1, 1];
+        }
+        assert_eq!(ended_early_told(&cut, of(2, true)), [""; 0]);
+        cut.outcome = Outcome::LaunchLimit { launches: 2 };
+        let stopped = "the program makes 14 launches, and the result is for 2 of them";
+        assert_eq!(ended_early_told(&cut, of(14, true)), [stopped]);
+        assert_eq!(ended_early_told(&cut, of(1, false)), [""; 0]);
+        cut.outcome = Outcome::Finished;
+        assert_eq!(ended_early_told(&cut, of(14, true)), [""; 0]);
     }
 }

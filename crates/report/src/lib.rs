@@ -33,7 +33,7 @@ mod wrap;
 pub use analysis::{analysis_chart, analysis_report, explanation_report, mix_report};
 pub use chart::{bar, bar_with_marks, sparkline};
 pub use csv::{Rows, series_csv, statistics_csv};
-pub use cut::{CutRun, cut_runs_told};
+pub use cut::{CutRun, cut_runs_told, ended_early_told};
 pub use effects::effect_chart;
 pub use energy::energy_chart;
 pub use figure::{

@@ -4,7 +4,9 @@ use crate::format::{grouped, places};
 use crate::wrap::lines_wrapped;
 use std::fmt::Write;
 use warploom_names::{WIDTH, shortened};
-use warploom_stats::result::{Begun, ConfigValue, Outcome, Reached, RunReport};
+use warploom_stats::result::{
+    Begun, ConfigValue, KernelReport, Outcome, ProcessReport, Reached, RunReport,
+};
 
 /// Largest number of lines of an outcome's message.
 pub(crate) const LINES_SHOWN: usize = 24;
@@ -94,12 +96,40 @@ pub(crate) fn cut_told(run: &RunReport) -> Option<String> {
         };
         return Some(nothing_began(run.begun(), "", cycles, "--max-cycles"));
     }
-    let reached = run.reached()?;
+    let Some(reached) = run.reached() else {
+        return programs_told(run);
+    };
     Some(format!(
         "launch {} had ended {}",
         grouped(reached.launches),
         blocks_told(std::slice::from_ref(&reached))
     ))
+}
+
+/// Launch and blocks that each of several programs had reached, a line for each program.
+fn programs_told(run: &RunReport) -> Option<String> {
+    let told = |(at, process): (usize, &ProcessReport)| {
+        let own =
+            |kernel: &&KernelReport| kernel.concurrent.map(|of| of.process as usize) == Some(at);
+        let launches: Vec<_> = run.kernels.iter().filter(own).collect();
+        match launches.last() {
+            None => format!("{}: no launch had begun", process.name),
+            Some(_) if process.ended_at.is_some() => format!("{}: had ended", process.name),
+            Some(last) => {
+                let ended = last.figures.statistics.get("sm.blocks_finished");
+                format!(
+                    "{}: launch {} had ended {} of {} blocks",
+                    process.name,
+                    grouped(launches.len() as u64),
+                    grouped(ended.copied().unwrap_or(0)),
+                    grouped(last.grid.count())
+                )
+            }
+        }
+    };
+    let programs = run.processes.iter().enumerate();
+    let lines: Vec<String> = programs.map(told).collect();
+    (!lines.is_empty()).then(|| lines.join("\n  "))
 }
 
 /// Blocks of the last launch that have ended, and waves of all: of several runs the least and the
@@ -187,7 +217,7 @@ mod tests {
     use super::{idle_sms_told, unbegun_told};
     use crate::run::run_report;
     use crate::run::tests::run;
-    use warploom_stats::result::{Begun, ConfigValue, Outcome};
+    use warploom_stats::result::{Begun, Concurrent, ConfigValue, Outcome, ProcessReport};
 
     #[test]
     fn a_cut_run_tells_its_blocks_below_its_outcome() {
@@ -223,6 +253,40 @@ mod tests {
         counts.insert("sm.blocks_started".to_owned(), 3);
         let text = run_report(&cut, None);
         let told = "blocks had started by then, and no instruction had been issued; write a larger";
+        assert!(text.contains(told), "{text}");
+    }
+
+    /// Blocks of several programs are counted by launch, and told for each program.
+    #[test]
+    fn a_cut_run_of_several_programs_tells_the_blocks_of_each() {
+        let mut cut = run(3);
+        cut.outcome = Outcome::CycleLimit { cycles: 1000 };
+        let sms = ConfigValue::Integer(15);
+        cut.gpu.config.insert("gpu.sms".to_owned(), sms);
+        for (kernel, process) in cut.kernels.iter_mut().zip([0, 1, 0]) {
+            kernel.concurrent = Some(Concurrent {
+                process,
+                stream: 0,
+                launched_at: 0,
+                started_at: 0,
+                halted: false,
+            });
+            let counts = &mut kernel.figures.statistics;
+            counts.insert("sm.blocks_finished".to_owned(), 9);
+        }
+        let program = |name: &str, ended_at| ProcessReport {
+            name: name.to_owned(),
+            ended_at,
+            ..ProcessReport::default()
+        };
+        cut.processes = vec![
+            program("bfs", None),
+            program("nn", Some(700)),
+            program("spmv", None),
+        ];
+        let told = "outputs were not checked\n  bfs: launch 2 had ended 9 of 64 blocks\n  nn: had \
+                    ended\n  spmv: no launch had begun\n";
+        let text = run_report(&cut, None);
         assert!(text.contains(told), "{text}");
     }
 

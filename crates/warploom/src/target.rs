@@ -19,7 +19,7 @@ use warploom_lab::Input;
 use warploom_report::wrapped;
 use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits, parse, read};
-use warploom_stats::result::{CheckReport, Outcome, RunReport};
+use warploom_stats::result::{CheckReport, Launches, Outcome, RunReport};
 use warploom_workloads::{Size, Target, UnknownTarget, architecture, preset_of_paper};
 
 /// Choice of a workload's input.
@@ -182,6 +182,26 @@ pub fn program(
         Err(unknown) => return Err(refusal(target, &unknown)),
     };
     Ok((program, LaunchArgs::default()))
+}
+
+/// Launches that the program of a target makes, as far as that is known before it runs.
+pub fn launches(target: &str, size: Size, seed: u64) -> Launches {
+    let exactly = |least: u64| Launches {
+        least,
+        is_exact: true,
+    };
+    if target.ends_with(".ptx") || is_cuda(target) {
+        return exactly(1);
+    }
+    if target.ends_with(".toml") {
+        let plan = read(Path::new(target)).and_then(|source| parse(&source));
+        return plan.map_or_else(
+            |_| Launches::default(),
+            |plan| exactly(plan.launches.len() as u64),
+        );
+    }
+    let input = Input::workload(target, size, seed);
+    input.map_or_else(|_| Launches::default(), |input| input.launches())
 }
 
 /// An input that can run any number of times, on any machine.

@@ -21,10 +21,11 @@ use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze, explain_mix};
 use warploom_config::GpuSpec;
 use warploom_report::{
-    explanation_report, gpgpusim_report, list, mix_report, run_report, unchecked, wrapped,
+    ended_early_told, explanation_report, gpgpusim_report, list, mix_report, run_report, unchecked,
+    wrapped,
 };
 use warploom_run::{Checks, HostProgram, Options};
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{Launches, RunReport};
 use warploom_workloads::all;
 
 const EXAMPLES: &str = "\
@@ -246,7 +247,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.stats.hand_out(&gpu, result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),
-        None => told(args, &gpu, result),
+        None => told(args, target, &gpu, result),
     })?;
     dumped.iter().for_each(|path| wrote(path));
     if let Some(told) = guessed.too_few(&args.launch) {
@@ -271,10 +272,27 @@ fn program(
 }
 
 /// Text of a result for a terminal.
-fn told(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
+fn told(args: &Args, target: &str, gpu: &GpuSpec, result: &RunReport) -> String {
     let searched: Vec<&str> = args.check.iter().map(CheckKind::name).collect();
-    let report = run_report(result, width());
-    report + &unchecked(result, &searched, width()) + &explained(args, gpu, result)
+    let report = run_report(result, width()) + &unchecked(result, &searched, width());
+    report + &lacking(args, target, result) + &explained(args, gpu, result)
+}
+
+/// Notes on what the result of a run lacks that a limit ended.
+fn lacking(args: &Args, target: &str, result: &RunReport) -> String {
+    if args.timed.by_parts().is_some() {
+        return String::new();
+    }
+    let WorkloadArgs { size, seed } = args.workload;
+    let launches = match args.timed.given() {
+        None | Some("--max-launches") => target::launches(target, size, seed),
+        Some(_) => Launches::default(),
+    };
+    let told = ended_early_told(result, launches);
+    let notes = told
+        .iter()
+        .map(|told| wrapped("", &format!("note: {told}"), width()));
+    notes.collect()
 }
 
 /// The explanation of a run, if it was requested and the run has timed instructions.

@@ -48,6 +48,31 @@ fn a_fault_is_status_1() {
 fn a_cycle_limit_that_was_asked_for_is_no_failure() {
     let ran = output(&["run", "vectoradd", "--size", "test", "--max-cycles", "50"]);
     assert!(ran.contains("stopped at --max-cycles 50"), "{ran}");
+    let cut = |launches| {
+        let run = ["run", "hotspot", "--size", "test", "--max-cycles", "3000"];
+        output(&[&run[..], launches].concat())
+    };
+    for note in [
+        "note: fewer than two waves of blocks ended",
+        "note: cut in launch 1 of 2: later launches are not in the result\n",
+    ] {
+        assert!(cut(&[]).contains(note), "{note}: {}", cut(&[]));
+    }
+    // Launches that were not timed are not counted.
+    let open = cut(&["--skip-launches", "1"]);
+    assert!(open.contains("later launches, if there are any"), "{open}");
+    let both = [
+        "run",
+        "vectoradd",
+        "hotspot",
+        "--size",
+        "test",
+        "--max-cycles",
+        "3000",
+    ];
+    let both = output(&both);
+    let told = "  vectoradd: had ended\n  hotspot: launch 1 had ended ";
+    assert!(both.contains(told), "{both}");
 }
 
 /// Programs at once are explained together and one by one, and a comparison names the same bound.
