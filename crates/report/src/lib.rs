@@ -42,7 +42,9 @@ pub use figure::{
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;
 pub use html::{Imprint, html};
-pub use outcome::{idle_sms_told, outcome_told, unbegun_told};
+pub use outcome::{
+    LaunchTime, idle_sms_told, launch_share, long_launches_told, outcome_told, unbegun_told,
+};
 pub use page_text::{bar_lines, map_table, page_report};
 pub use parquet::{ColumnType, ParquetEncoder};
 pub use perfetto::perfetto;

@@ -212,9 +212,54 @@ pub fn idle_sms_told(program: &str, blocks: u64, sms: u64) -> Option<String> {
     })
 }
 
+/// Share of a run's cycles from which the time of its launches is named.
+const LONG_LAUNCHES: f64 = 0.2;
+
+/// Time that passes in a run before the first blocks of its launches.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchTime<'a> {
+    /// Name of the run.
+    pub name: &'a str,
+    /// Core cycles from a launch to its first block, `gpu.kernel_launch_cycles`.
+    pub cycles: u64,
+    /// Share of the run's cycles that all of its launches take so.
+    pub share: f64,
+}
+
+/// Share of a run's cycles that pass before the first blocks of its launches, each of which takes
+/// `launch_cycles`; 0 where kernels ran at once, whose times overlap.
+pub fn launch_share(run: &RunReport, launch_cycles: u64) -> f64 {
+    match run.reached() {
+        None => 0.0,
+        Some(reached) => {
+            let cycles = (launch_cycles * reached.launches) as f64;
+            (cycles / run.totals.figures.cycles.max(1) as f64).min(1.0)
+        }
+    }
+}
+
+/// Sentence on runs whose launches take a large part of their time. `remedy` is what leaves this
+/// time out.
+pub fn long_launches_told(runs: &[LaunchTime<'_>], remedy: &str) -> Option<String> {
+    let long = runs.iter().filter(|run| run.share > LONG_LAUNCHES);
+    let long: Vec<_> = long.collect();
+    let names: Vec<&str> = long.iter().map(|run| run.name).collect();
+    let shares = long.iter().map(|run| (100.0 * run.share).round() as u64);
+    (!long.is_empty()).then(|| {
+        format!(
+            "launches take {}% of the cycles of {}, {} cycles each before the first block starts \
+             (gpu.kernel_launch_cycles): this part does not depend on the SMs, so that speedups are \
+             nearer to 1, and {remedy} leaves it out",
+            range(shares, |share| share.to_string()),
+            named(&names),
+            range(long.iter().map(|run| run.cycles), grouped),
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{idle_sms_told, unbegun_told};
+    use super::{LaunchTime, idle_sms_told, launch_share, long_launches_told, unbegun_told};
     use crate::run::run_report;
     use crate::run::tests::run;
     use warploom_stats::result::{Begun, Concurrent, ConfigValue, Outcome, ProcessReport};
@@ -318,5 +363,30 @@ mod tests {
         let told = idle_sms_told("nn", 1, 15).unwrap();
         assert!(told.starts_with("nn has 1 block for 15 SMs") && told.contains("14 SMs are idle"));
         assert_eq!(idle_sms_told("nn", 15, 15), None);
+    }
+
+    #[test]
+    fn launches_that_take_a_fifth_of_a_run_are_named() {
+        let time = |name, share| LaunchTime {
+            name,
+            cycles: 2900,
+            share,
+        };
+        let runs = [time("lrr", 0.2), time("gto", 0.31), time("ccws", 0.4)];
+        let told = long_launches_told(&runs, "`--set gpu.kernel_launch_cycles=0`").unwrap();
+        let start = "launches take 31 to 40% of the cycles of gto, ccws, 2,900 cycles each before";
+        assert!(
+            told.starts_with(start) && told.contains("=0` leaves"),
+            "{told}"
+        );
+        assert_eq!(long_launches_told(&runs[..1], ""), None);
+        // Two launches of 250 cycles each in 2,000 cycles.
+        let mut of_two = run(2);
+        let sms = ConfigValue::Integer(15);
+        of_two.gpu.config.insert("gpu.sms".to_owned(), sms);
+        assert_eq!(launch_share(&of_two, 250), 0.25);
+        assert_eq!(launch_share(&of_two, 9000), 1.0);
+        of_two.gpu.config.clear();
+        assert_eq!(launch_share(&of_two, 250), 0.0);
     }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use warploom_report::launch_share;
 use warploom_stats::result::{Begun, ConfigValue, Reached, RunReport};
 
 /// Summary of a finished run.
@@ -66,6 +67,8 @@ pub struct Facts {
     pub sms: u64,
     /// Core cycles from a launch to its first block.
     pub launch_cycles: u64,
+    /// Share of the run's cycles that its launches take so; 0 where kernels ran at once.
+    pub launch_share: f64,
     /// Blocks and waves that had ended when the run did.
     pub reached: Option<Reached>,
     /// Shares of the schedulers' cycles by cause.
@@ -87,6 +90,7 @@ impl Facts {
             begun: report.begun(),
             sms: key("gpu.sms"),
             launch_cycles: key("gpu.kernel_launch_cycles"),
+            launch_share: launch_share(report, key("gpu.kernel_launch_cycles")),
             reached: report.reached(),
             causes: report.totals.figures.stalls.clone(),
         }

@@ -3,12 +3,16 @@
 use super::{Comparison, compared, is_cut, is_stopped};
 use crate::runs::UsedRun;
 use warploom_config::UnreadKeys;
-use warploom_report::{CutRun, cut_runs_told, grouped, idle_sms_told, unbegun_told};
+use warploom_report::{
+    CutRun, LaunchTime, cut_runs_told, grouped, idle_sms_told, launch_share, long_launches_told,
+    unbegun_told,
+};
 use warploom_stats::result::{Begun, RunReport};
 
 impl Comparison {
     /// Sentences on keys that no run reads, on runs that were cut, and how far they came, on grids
-    /// without a block for each SM, and on programs that never issued an instruction.
+    /// without a block for each SM, on launches that take much of a run, and on programs that never
+    /// issued an instruction.
     pub(super) fn notes(&self, used: &[UsedRun]) -> Vec<String> {
         let runs: Vec<&UsedRun> = compared(used).collect();
         let reports: Vec<&RunReport> = runs.iter().map(|(_, report)| &**report).collect();
@@ -19,6 +23,7 @@ impl Comparison {
             notes.extend(unbegun(&runs));
             notes.extend(cut_runs(&runs));
             notes.extend(self.idle(&runs));
+            notes.extend(long_launches(&runs));
         }
         notes.extend(silent(&reports));
         notes
@@ -95,6 +100,23 @@ fn unbegun(runs: &[&UsedRun]) -> Vec<String> {
         .map(|(spec, run)| (spec.machine.name.as_str(), run.begun()))
         .collect();
     unbegun_told(&named, cycles, "--max-cycles")
+}
+
+/// Runs that issued instructions, and whose launches take a large part of their time.
+fn long_launches(runs: &[&UsedRun]) -> Option<String> {
+    let begun = runs
+        .iter()
+        .filter(|(_, run)| run.begun() == Begun::Instructions);
+    let times = begun.map(|(spec, run)| {
+        let cycles = spec.machine.spec.gpu.kernel_launch_cycles.into();
+        LaunchTime {
+            name: &spec.machine.name,
+            cycles,
+            share: launch_share(run, cycles),
+        }
+    });
+    let times: Vec<_> = times.collect();
+    long_launches_told(&times, "`--set gpu.kernel_launch_cycles=0`")
 }
 
 /// How far cut runs came, and which launches they lack.

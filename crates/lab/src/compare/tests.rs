@@ -317,6 +317,36 @@ fn runs_that_are_cut_before_their_first_block_say_so() {
     assert_eq!(started.notes[1], expected);
 }
 
+/// The time of launches, 100,000 cycles each, is told where it is a large part of the runs.
+#[test]
+fn launches_that_take_most_of_a_run_are_told() {
+    let page = page_of(&Comparison {
+        sets: vec!["gpu.kernel_launch_cycles=100000".to_owned()],
+        vary: comparison().vary[..1].to_vec(),
+        ..comparison()
+    });
+    let [note] = &page.notes[..] else {
+        panic!("{:?}", page.notes)
+    };
+    let cycles = page.table.columns.iter().position(|c| c.name == "cycles");
+    let cycles = page
+        .table
+        .rows
+        .iter()
+        .map(|row| row[cycles.unwrap()].number());
+    let share = |cycles: f64| (100.0 * 1e5 / cycles).round();
+    let shares: Vec<f64> = cycles.map(|cycles| share(cycles.unwrap())).collect();
+    assert_eq!(shares[0], shares[1], "both take the same");
+    let start = format!(
+        "launches take {}% of the cycles of lrr, gto, 100,000 cycles each",
+        shares[0]
+    );
+    assert!(
+        note.starts_with(&start) && note.contains("`--set gpu.kernel_launch_cycles=0`"),
+        "{note}"
+    );
+}
+
 /// Launches of workloads are known before they run, where no kernel repeats until it is done.
 #[test]
 fn programs_have_the_launches_that_are_told() {

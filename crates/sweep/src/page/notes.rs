@@ -5,7 +5,9 @@ use crate::collect::Row;
 use crate::plan::Sweep;
 use crate::record::Facts;
 use std::collections::BTreeMap;
-use warploom_report::{CutRun, cut_runs_told, grouped, idle_sms_told, unbegun_told};
+use warploom_report::{
+    CutRun, LaunchTime, cut_runs_told, grouped, idle_sms_told, long_launches_told, unbegun_told,
+};
 use warploom_stats::result::{Begun, Launches, Reached};
 
 /// Runs that the notes name.
@@ -22,6 +24,9 @@ pub(super) struct Doubts {
     /// SMs without a block, blocks of the largest launch and SMs of the run that has most of the
     /// first, with its program.
     idle: Option<([u64; 3], String)>,
+    /// Names of runs that issued instructions, with the core cycles of a launch and the share of
+    /// the run that its launches take.
+    launching: Vec<(String, u64, f64)>,
 }
 
 /// A run that was cut after its first instruction.
@@ -57,6 +62,10 @@ impl Doubts {
             let program = program(sweep, row).clone();
             self.stopped.insert(program, row.launches.least);
         }
+        if facts.begun == Begun::Instructions && facts.launch_share > 0.0 {
+            let (cycles, share) = (facts.launch_cycles, facts.launch_share);
+            self.launching.push((row.name.clone(), cycles, share));
+        }
         let Some(blocks) = facts.largest_grid.filter(|blocks| *blocks < facts.sms) else {
             return;
         };
@@ -86,7 +95,16 @@ impl PageBuilder<'_> {
         let idle = idle.and_then(|([_, blocks, sms], name)| idle_sms_told(name, *blocks, *sms));
         let ends = [self.cut_runs(), self.stopped_runs()];
         let unbegun = unbegun_told(&unbegun, doubts.launch_cycles, "max_cycles");
-        let others = [idle, self.no_picture(), self.no_baseline()];
+        let launching = doubts.launching.iter();
+        let launching = launching.map(|(name, cycles, share)| LaunchTime {
+            name,
+            cycles: *cycles,
+            share: *share,
+        });
+        let launching: Vec<_> = launching.collect();
+        let remedy = "`gpu.kernel_launch_cycles = 0` below `[axes]`";
+        let launching = long_launches_told(&launching, remedy);
+        let others = [idle, launching, self.no_picture(), self.no_baseline()];
         ends.into_iter()
             .flatten()
             .chain(unbegun)

@@ -207,6 +207,11 @@ fn cut_and_stopped_runs_say_how_far_they_came() {
         unissued.contains(told) && !unissued.contains(said),
         "{unissued}"
     );
+    let long = written("gpu.kernel_launch_cycles = 50000\n").out;
+    let told = "cycles of lrr, gto, 50,000 cycles each before the first block starts";
+    let remedy = "`gpu.kernel_launch_cycles = 0` below `[axes]` leaves it out";
+    let plain = long.replace('\n', " ");
+    assert!(plain.contains(told) && plain.contains(remedy), "{long}");
     // Equal runs have the names that the table has.
     let equal = written("max_cycles = 300\nl1d.ways = [4, 8]\n").out;
     let named = "settings changed nothing: gto-4; gto-8\n";
