@@ -51,7 +51,8 @@ pub fn measured_columns() -> impl Iterator<Item = (&'static str, &'static str)> 
 }
 
 impl Comparison {
-    pub(super) fn columns(&self) -> Vec<Column> {
+    /// Columns of the table in their order, beginning with the keys.
+    pub fn columns(&self) -> Vec<Column> {
         let key = |vary: &Vary| Column::new(&vary.key, "The value of the varied key.");
         let found = |vary: &Vary| {
             let about = "The value of the searched key with which the run is fastest; none where \

@@ -1,5 +1,7 @@
 //! The verb `warploom compare`.
 
+mod columns;
+
 use crate::allocate_args::AllocateArgs;
 use crate::energy_args::EnergyArgs;
 use crate::experiment::{
@@ -27,6 +29,7 @@ Examples:
   warploom compare spmv --gpu maxwell-duet --vary noc.flit_bytes=16,32,64 --svg spmv.svg
   warploom compare hotspot --vary sm.warp_scheduler=lrr,gto --vary gpu.max_blocks_per_sm=1,2,4
   warploom compare matrixmul --size paper --vary gpu.sms=8,16,32 -o results
+  warploom compare bfs --vary gpu.sms=10,15 --columns cycles,speedup,bound
   warploom compare bfs --vary gpu.sms=10,15 --energy     power, energy and energy-delay product too
   warploom compare slicer/IMG slicer/NN --alone-cycles 50000 --vary gpu.multiprogram=left-over,even
   warploom compare my.toml --vary sm.warp_scheduler=gto,oldest --csv my.csv --json
@@ -74,6 +77,10 @@ pub struct Args {
     /// Folder for data, picture and stored runs, as for `reproduce`; `report` makes a page of it
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Columns of the printed table and of --csv, after those of the keys, in this order [default:
+    /// all]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    columns: Vec<String>,
     /// Write the table as CSV
     #[arg(long, value_name = "FILE.csv")]
     csv: Option<PathBuf>,
@@ -235,6 +242,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             None => None,
         },
     };
+    columns::check(&args.columns, &comparison.columns())?;
     let option = if args.best.is_empty() {
         "--vary"
     } else {
@@ -335,13 +343,19 @@ fn interrupted(args: &Args, page: Option<Box<Page>>, all: usize) -> Result<ExitC
 }
 
 fn give(args: &Args, page: &Page) -> Result<(), Failure> {
+    let keys = args.vary.len() + args.best.len();
+    let table = columns::chosen(&page.table, keys, &args.columns);
     if args.json {
         print_json(page)?;
     } else {
-        print(&(page_report(page, width()) + &equal_runs(&page.runs, width())))?;
+        let shown = Page {
+            table: table.clone(),
+            ..page.clone()
+        };
+        print(&(page_report(&shown, width()) + &equal_runs(&page.runs, width())))?;
     }
     if let Some(path) = &args.csv {
-        write_file(path, &page.table.csv())?;
+        write_file(path, &table.csv())?;
         wrote(path);
     }
     if let Some(path) = &args.svg {
