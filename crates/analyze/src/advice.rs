@@ -43,12 +43,7 @@ fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
         ("shared memory", used.shared),
     ];
     let busy = memories.into_iter().filter(|(_, used)| *used > 0.6);
-    busy.map(|(name, used)| {
-        format!(
-            "The {name} is busy {} of the time; GPUDuet's classes do not count it.",
-            percent(used)
-        )
-    })
+    busy.map(|(name, used)| format!("The {name} is busy {} of the time.", percent(used)))
 }
 
 /// Ratios that say how a kernel uses the machine. `None` stands for a ratio without a base.

@@ -27,8 +27,9 @@ const HOT_BANK: &str = "hottest L2 bank";
 /// Line width of sentences.
 const LINE: usize = 80;
 
-/// Text report of the analysis. Lines keep to `width` characters, if it is given and at least 80.
-pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
+/// Text report of the analysis. With `gpu_duet` it has the class by the paper of GPUDuet, and what
+/// GPUDuet would do. Lines keep to `width` characters, if it is given and at least 80.
+pub fn analysis_report(analysis: &Analysis, gpu_duet: bool, width: Option<u16>) -> String {
     let mut text = String::new();
     let whole = &analysis.whole;
     let title = format!(
@@ -41,12 +42,14 @@ pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
     let _ = writeln!(text, "{}", crate::wrap::wrapped("", &title, width));
     utilisation(&mut text, whole, width);
     let _ = writeln!(text, "bound by   {}\n", whole.bound.name());
-    over_time(&mut text, analysis.windows.as_ref(), width);
+    over_time(&mut text, analysis.windows.as_ref(), gpu_duet, width);
     occupancy(&mut text, whole);
     stalls(&mut text, &whole.stalls);
-    kernels(&mut text, &analysis.kernels, width);
+    kernels(&mut text, &analysis.kernels, gpu_duet, width);
     sentences(&mut text, &whole.advice);
-    gpu_duet(&mut text, whole);
+    if gpu_duet {
+        prediction(&mut text, whole);
+    }
     outcome(&mut text, &analysis.outcome, None, width);
     checks(&mut text, &analysis.checks);
     text
@@ -92,7 +95,7 @@ pub fn mix_report(explanation: &MixExplanation) -> String {
 }
 
 /// Category and class of a kernel by the paper of GPUDuet, and what GPUDuet would do.
-fn gpu_duet(text: &mut String, kernel: &KernelAnalysis) {
+fn prediction(text: &mut String, kernel: &KernelAnalysis) {
     let _ = writeln!(
         text,
         "GPUDuet, a proposal that runs more blocks than fit (Lin et al., TACO 2018)\n  \
@@ -181,7 +184,12 @@ const fn label(part: Part) -> &'static str {
     }
 }
 
-fn over_time(text: &mut String, windows: Option<&WindowSeries>, width: Option<u16>) {
+fn over_time(
+    text: &mut String,
+    windows: Option<&WindowSeries>,
+    with_class: bool,
+    width: Option<u16>,
+) {
     let Some(windows) = windows.filter(|windows| windows.start.len() > 1) else {
         return;
     };
@@ -203,6 +211,10 @@ fn over_time(text: &mut String, windows: Option<&WindowSeries>, width: Option<u1
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let means: Vec<_> = values.chunks(together).map(mean).collect();
         let _ = writeln!(text, "  {:<18}|{}|", label(part), sparkline(&means));
+    }
+    if !with_class {
+        text.push('\n');
+        return;
     }
     let letter = |of: &[LoadClass]| {
         of.iter()
@@ -254,28 +266,33 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
     text.push('\n');
 }
 
-fn kernels(text: &mut String, kernels: &[KernelAnalysis], width: Option<u16>) {
+fn kernels(text: &mut String, kernels: &[KernelAnalysis], with_class: bool, width: Option<u16>) {
     if kernels.is_empty() {
         return;
     }
-    let header = [
-        "kernel", "launches", "cycles", "bound by", "class", "limit", "sched.", "L1D", "L2",
-        "to L2", "to SM", "DRAM",
-    ];
+    let class = with_class.then_some("class");
+    let header = ["kernel", "launches", "cycles", "bound by"].into_iter();
+    let header = header
+        .chain(class)
+        .chain(["limit", "sched.", "L1D", "L2", "to L2", "to SM", "DRAM"]);
+    let header: Vec<_> = header.collect();
     let row = |kernel: &KernelAnalysis| {
         let mut row = vec![
             kernel.kernel.clone(),
             grouped(kernel.launches),
             grouped(kernel.cycles),
         ];
-        row.extend([kernel.bound.key(), kernel.class.name()].map(str::to_owned));
+        row.push(kernel.bound.key().to_owned());
+        row.extend(with_class.then(|| kernel.class.name().to_owned()));
         row.push(kernel.occupancy_limit.clone());
         let used = |part: &Part| percent(Some(kernel.utilisation.of(*part)));
         row.extend(Part::ALL.iter().map(used));
         row
     };
     let rows: Vec<_> = kernels.iter().map(row).collect();
-    text.push_str(&kernel_figures(&header, &rows, &[1..6, 6..12], width));
+    let used = header.len() - Part::ALL.len();
+    let parts = [1..used, used..header.len()];
+    text.push_str(&kernel_figures(&header, &rows, &parts, width));
     text.push('\n');
 }
 
@@ -302,26 +319,29 @@ fn wrapped(text: &mut String, prefix: &str, sentence: &str) {
     let _ = writeln!(text, "{line}");
 }
 
-/// Charts of utilisations with their thresholds and, if there are windows, over time.
-pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
-    let whole = &analysis.whole;
-    let axis = || Axis {
+/// Axis of a share of what a part can do.
+fn utilisation_axis() -> Axis {
+    Axis {
         label: "utilisation".to_owned(),
         percent: true,
         max: Some(1.0),
         ..Axis::default()
-    };
-    let of_parts = Part::ALL.map(|part| whole.utilisation.of(part));
-    let units = &whole.units;
+    }
+}
+
+/// Bars of the use of each part by a kernel, or by several together, under their name.
+fn utilisation_bars(name: &str, gpu: &str, kernel: &KernelAnalysis) -> Chart {
+    let of_parts = Part::ALL.map(|part| kernel.utilisation.of(part));
+    let units = &kernel.units;
     let others = [
-        ("shared memory".to_owned(), whole.utilisation.shared),
+        ("shared memory".to_owned(), kernel.utilisation.shared),
         ("load/store units".to_owned(), units.load_store),
         (
             format!("function units ({})", units.pipe),
             units.function_units,
         ),
     ];
-    let hot = whole.hot_l2_bank.map(|used| (HOT_BANK.to_owned(), used));
+    let hot = kernel.hot_l2_bank.map(|used| (HOT_BANK.to_owned(), used));
     let others = others.into_iter().chain(hot);
     let labels = Part::ALL.map(|part| label(part).to_owned());
     let (labels, used): (Vec<_>, Vec<_>) = labels.into_iter().zip(of_parts).chain(others).unzip();
@@ -336,14 +356,9 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
             series: None,
         }
     };
-    let bars = BarChart {
-        title: format!(
-            "{} on {}: bound by {}",
-            shortened(&whole.kernel, WIDTH),
-            analysis.gpu,
-            whole.bound.name()
-        ),
-        axis: axis(),
+    Chart::Bars(BarChart {
+        title: format!("{name} on {gpu}: bound by {}", kernel.bound.name()),
+        axis: utilisation_axis(),
         groups: labels,
         series: vec![BarSeries {
             name: "utilisation".to_owned(),
@@ -357,8 +372,29 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
             ),
             mark("saturated", |part| thresholds(part).saturated, None),
         ],
+    })
+}
+
+/// Most kernels with a chart of their own.
+const KERNELS_DRAWN: usize = 12;
+
+/// Charts of utilisations with their thresholds: of the run, of each of its kernels if it has
+/// several, those that take the most cycles, and over time if there are windows.
+pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
+    let whole = &analysis.whole;
+    let name = match analysis.kernels.len() {
+        0 => shortened(&whole.kernel, WIDTH),
+        number => format!("mean over {number} kernels and all their cycles"),
     };
-    let mut charts = vec![Chart::Bars(bars)];
+    let mut charts = vec![utilisation_bars(&name, &analysis.gpu, whole)];
+    let mut longest: Vec<&KernelAnalysis> = analysis.kernels.iter().collect();
+    longest.sort_by_key(|kernel| std::cmp::Reverse(kernel.cycles));
+    let kernels = longest.iter().take(KERNELS_DRAWN);
+    charts.extend(
+        kernels.map(|kernel| {
+            utilisation_bars(&shortened(&kernel.kernel, WIDTH), &analysis.gpu, kernel)
+        }),
+    );
     let series = analysis.windows.as_ref();
     if let Some(windows) = series.filter(|windows| windows.start.len() > 1) {
         let line = |part: &Part| LineSeries {
@@ -376,7 +412,7 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
                 label: "core cycle".to_owned(),
                 ..Axis::default()
             },
-            y: axis(),
+            y: utilisation_axis(),
             series: Part::ALL.iter().map(line).collect(),
         }));
     }
@@ -444,23 +480,39 @@ mod tests {
 
     #[test]
     fn a_kernel_with_windows() {
-        insta::assert_snapshot!(analysis_report(&with_windows(), None));
+        insta::assert_snapshot!(analysis_report(&with_windows(), true, None));
     }
 
     #[test]
     fn several_kernels_are_shown_apart() {
         let mut two = run(2);
         two.kernels[1].name = "other".to_owned();
-        insta::assert_snapshot!(analysis_report(&analysis(two.clone()), None));
+        insta::assert_snapshot!(analysis_report(&analysis(two.clone()), true, None));
         two.kernels[1].name = "_ZN2at6native3mapILi4ENS_3AddIfEESt5arrayIPcLm3EEEEvT0_".to_owned();
-        let narrow = analysis_report(&analysis(two), Some(80));
+        let narrow = analysis_report(&analysis(two), true, Some(80));
         insta::assert_snapshot!(narrow);
+    }
+
+    /// Without the question about GPUDuet, nothing is said of it or of its classes.
+    #[test]
+    fn gpu_duet_is_left_out_unless_one_asks() {
+        let mut two = run(2);
+        two.kernels[1].name = "other".to_owned();
+        for of in [with_windows(), analysis(two)] {
+            let [with, without] = [true, false].map(|duet| analysis_report(&of, duet, None));
+            for word in ["GPUDuet", "class"] {
+                assert!(
+                    with.contains(word) && !without.contains(word),
+                    "{word}: {without}"
+                );
+            }
+        }
     }
 
     /// No line is longer than 80 characters, for any number of windows.
     #[test]
     fn a_terminal_of_80_columns_is_enough() {
-        let narrow = analysis_report(&with_windows(), Some(80));
+        let narrow = analysis_report(&with_windows(), true, Some(80));
         let widest = narrow.lines().max_by_key(|line| line.chars().count());
         let widest = widest.unwrap();
         assert!(widest.chars().count() <= 80, "{widest}");
@@ -470,6 +522,21 @@ mod tests {
     fn windows_get_a_chart_of_their_own() {
         assert_eq!(analysis_chart(&with_windows()).len(), 2);
         assert_eq!(analysis_chart(&analysis(run(1))).len(), 1);
+    }
+
+    /// Bars of two kernels together say so, and each kernel has bars of its own.
+    #[test]
+    fn kernels_have_charts_of_their_own() {
+        let mut two = run(2);
+        two.kernels[1].name = "other".to_owned();
+        let charts = analysis_chart(&analysis(two));
+        let title = |chart: &Chart| match chart {
+            Chart::Bars(bars) => bars.title.split(" on ").next().map(str::to_owned),
+            _ => None,
+        };
+        let titles: Vec<_> = charts.iter().filter_map(title).collect();
+        let together = "mean over 2 kernels and all their cycles";
+        assert_eq!(titles, [together, "other", "vectorAdd"]);
     }
 
     #[test]

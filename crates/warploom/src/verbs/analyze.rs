@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_analyze::{Analysis, Machine, analyze};
-use warploom_config::GpuSpec;
+use warploom_config::{ContextChoice, GpuSpec};
 use warploom_report::{analysis_chart, analysis_report, run_report, svg};
 use warploom_run::{HostProgram, Options, Session, Timed};
 use warploom_stats::result::{Outcome, RunReport};
@@ -22,6 +22,7 @@ Examples:
   warploom analyze hotspot --size paper --svg h.svg    also write a chart
   warploom analyze matrixmul --window 1000 --json      with windows of 1,000 cycles, for programs
   warploom analyze kernel.cu --lines                   also the lines with most work
+  warploom analyze spmv --gpu maxwell-duet --duet      also what GPUDuet would do
   warploom analyze result.json                         a result that `--stats` stored
   warploom analyze my.toml --set noc.flit_bytes=64     a kernel of your own with wider wires
   warploom analyze saxpy.ptx --kernel saxpy --grid 4096 --block 256 \\
@@ -60,6 +61,10 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     lines: Option<u32>,
+    /// Also print the category and class of the kernel by the paper of GPUDuet, and whether GPUDuet,
+    /// which runs more blocks than fit, would act [default: only where `sm.context` is `duet`]
+    #[arg(long)]
+    duet: bool,
     /// Also write the charts as a picture
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
@@ -92,7 +97,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             lines: &lines[..most.min(lines.len())],
         })?,
         (false, most) => {
-            let report = analysis_report(&analysis, width());
+            let duet = args.duet || matches!(gpu.sm.context, ContextChoice::Duet(_));
+            let report = analysis_report(&analysis, duet, width());
             let lines = match most {
                 0 => String::new(),
                 most => table(&lines, most, width()),
