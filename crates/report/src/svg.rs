@@ -2,6 +2,7 @@
 //! or dark pages.
 
 mod bars;
+mod beside;
 #[cfg(test)]
 mod boxes;
 mod effects;

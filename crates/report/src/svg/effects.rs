@@ -1,7 +1,10 @@
 //! Charts of a paper's effects across with ours up. Both axes are logarithmic, so that a share of
 //! an effect is a slope.
 
-use super::{Area, Drawn, GRID, MARGIN, SERIES, Shape, TEXT, WORDS, head, head_height, words};
+use super::beside::{Dot, places};
+use super::{
+    Area, Drawn, GRID, MARGIN, SERIES, Shape, TEXT, WORDS, head, head_height, width_at, words,
+};
 use crate::figure::{EffectChart, EffectDot};
 use crate::page::reproduced_effects;
 use plotters::prelude::*;
@@ -24,8 +27,9 @@ const SMALL_DOT: i32 = 3;
 /// Smallest distances of the labels of an axis.
 const LABEL_WIDTH: i32 = 50;
 const LABEL_HEIGHT: i32 = 18;
-/// Size of the numbers and of the list.
+/// Size of the list, and of the numbers of dots.
 const LIST: u32 = TEXT - 2;
+const NUMBER: u32 = LIST - 2;
 
 /// Place of the square in pixels, and the range of both axes as logarithms.
 struct Square {
@@ -64,6 +68,12 @@ impl Square {
             self.left + self.at(paper),
             self.top + self.side - self.at(ours),
         )
+    }
+
+    /// Left, top, right and bottom edge in pixels.
+    fn edges(&self) -> [i32; 4] {
+        let (left, top) = (self.left, self.top);
+        [left, top, left + self.side, top + self.side]
     }
 
     fn has(&self, ratio: f64) -> bool {
@@ -108,10 +118,37 @@ pub(super) fn draw(area: &Area<'_>, chart: &EffectChart, shape: Shape) -> Drawn 
     grid(area, &square)?;
     let smaller = chart.dots.iter().filter(|dot| !dot.is_claim);
     let claims = chart.dots.iter().filter(|dot| dot.is_claim);
+    let labels = places(&dots(&square, chart), square.edges());
+    for (label, (dot, _)) in labels.iter().zip(listed(chart)) {
+        let colour = SERIES[dot.group % SERIES.len()].0.stroke_width(1);
+        let line = label
+            .line
+            .map(|ends| PathElement::new(ends.to_vec(), colour));
+        line.map_or(Ok(()), |line| area.draw(&line))?;
+    }
     for dot in smaller.chain(claims) {
         draw_dot(area, &square, dot)?;
     }
+    for (number, label) in (1..).zip(&labels) {
+        let number: i32 = number;
+        let style = words(NUMBER).pos(Pos::new(HPos::Center, VPos::Center));
+        area.draw(&Text::new(number.to_string(), label.at, style))?;
+    }
     list(area, &square, chart, shape)
+}
+
+/// All dots in pixels, those with a name with the size of their number.
+fn dots(square: &Square, chart: &EffectChart) -> Vec<Dot> {
+    let mut number = 0;
+    let dot = |dot: &EffectDot| Dot {
+        at: square.place(dot.paper, dot.ours),
+        radius: if dot.is_claim { DOT } else { SMALL_DOT },
+        label: dot.name.as_ref().map(|_| {
+            number += 1;
+            (width_at(&number.to_string(), NUMBER), NUMBER as i32)
+        }),
+    };
+    chart.dots.iter().map(dot).collect()
 }
 
 /// Draws the band in which effects are reproduced, and the diagonal.
@@ -193,7 +230,7 @@ fn draw_dot(area: &Area<'_>, square: &Square, dot: &EffectDot) -> Drawn {
     area.draw(&TriangleMarker::new(at, size + 1, colour.filled()))
 }
 
-/// Writes the numbers of named dots, and the list of names right of the square or below it.
+/// Writes the list of names right of the square or below it.
 fn list(area: &Area<'_>, square: &Square, chart: &EffectChart, shape: Shape) -> Drawn {
     let right = square.left + square.side;
     let (x, mut y) = match shape {
@@ -201,10 +238,6 @@ fn list(area: &Area<'_>, square: &Square, chart: &EffectChart, shape: Shape) -> 
         Shape::Narrow => (MARGIN, square.top + square.side + BELOW),
     };
     for (number, (dot, name)) in (1..).zip(listed(chart)) {
-        let (dot_x, dot_y) = square.place(dot.paper, dot.ours);
-        let near = words(LIST - 2).pos(Pos::new(HPos::Center, VPos::Bottom));
-        let place = (dot_x, dot_y - DOT);
-        area.draw(&Text::new(number.to_string(), place, near))?;
         let line = format!("{number} {name}: {:.2}, here {:.2}", dot.paper, dot.ours);
         area.draw(&Text::new(line, (x, y), words(LIST)))?;
         y += ROW;
@@ -269,6 +302,26 @@ mod tests {
                 assert!(boxes.len() > 10, "{boxes:?}");
                 assert_eq!(overlaps(&boxes), [], "up to {most}, {shape:?}");
             }
+        }
+    }
+
+    /// Numbers of claims with nearly the same effects stand apart from each other and from all dots.
+    #[test]
+    fn numbers_of_dots_do_not_overlap() {
+        let near: Vec<[f64; 2]> = (0..12)
+            .map(|n| [1.2 + 0.004 * f64::from(n), 1.17 - 0.002 * f64::from(n % 4)])
+            .collect();
+        let mut crowd = chart(&near);
+        for dot in &mut crowd.dots {
+            dot.name = Some("paper.claim".to_owned());
+            dot.is_claim = true;
+        }
+        for shape in [Shape::Wide, Shape::Narrow] {
+            let picture = svg_shaped(&[Chart::Effects(crowd.clone())], shape);
+            let mut numbers = boxes(&picture);
+            numbers.retain(|(text, _)| text.parse::<u32>().is_ok());
+            assert_eq!(numbers.len(), near.len(), "{shape:?}");
+            assert_eq!(overlaps(&numbers), [], "{shape:?}");
         }
     }
 
