@@ -129,17 +129,23 @@ impl<'a> Measured<'a> {
         let Grid {
             metric, baseline, ..
         } = self.grid;
-        let mut columns = vec![Column::new("workload", "The paper's name.")];
+        let mut columns = vec![Column::new(
+            "workload",
+            "Name of the benchmark in the paper.",
+        )];
         for config in self.grid.configs {
+            let name = format!("{}.{}_over_{baseline}", config.name, metric.name);
             let about = format!(
-                "{} of {} over that of {baseline}.",
-                metric.label, config.name
+                "{} with {} divided by that of {baseline} on the same benchmark; above 1 is better.",
+                metric.label,
+                config.sets.join(" and "),
             );
-            columns.push(Column::new(config.name, about));
+            columns.push(Column::new(name, about));
         }
         for config in self.grid.configs {
             let name = format!("{}.{}", config.name, metric.name);
-            columns.push(Column::new(name, metric.about));
+            let about = format!("{} With {}.", metric.about, config.sets.join(" and "));
+            columns.push(Column::new(name, about));
         }
         let base = self.config(baseline);
         let row = |(workload, values): (&Workload, &Vec<f64>)| {

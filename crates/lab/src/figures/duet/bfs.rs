@@ -17,6 +17,9 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
+const CLASS_ABOUT: &str = "Load of the baseline by its most used part, as the paper's Table 3 \
+                           divides it: underutilised, moderately utilised or saturated.";
+
 /// Name of a window, and whether it begins with the largest frontier.
 const WINDOWS: [(&str, bool); 2] = [("first launch", false), ("largest frontier", true)];
 
@@ -47,13 +50,31 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     Some(Figure {
         table: Table {
             columns: vec![
-                column("window", "Launch with which statistics begin."),
-                column("class", "Class by the rules of Table 3."),
-                column("scheduler", "Utilisation of the schedulers."),
-                column("noc_to_sm", &network_about()),
-                column("dram", "Utilisation of DRAM."),
-                column("virtual-thread", "Speedup of Virtual Thread."),
-                column("duet", "Speedup of GPUDuet with its monitor."),
+                column(
+                    "timed_from",
+                    "Launch of BFS with which the simulation begins: its first, or that of the \
+                     largest frontier of the search.",
+                ),
+                column("baseline.class", CLASS_ABOUT),
+                column(
+                    "baseline.scheduler.utilisation",
+                    "Without GPUDuet, share of the issue slots of the warp schedulers that are used; \
+                     1 is all.",
+                ),
+                column("baseline.noc_to_sm.utilisation", &network_about()),
+                column(
+                    "baseline.dram.utilisation",
+                    "Without GPUDuet, share of DRAM's cycles in which data move; 1 is all.",
+                ),
+                column(
+                    "virtual-thread.speedup",
+                    "Speed of Virtual Thread, another way to run more blocks, over the baseline.",
+                ),
+                column(
+                    "duet.speedup",
+                    "Speed of GPUDuet, which stops where its monitor finds saturation, over the \
+                     baseline.",
+                ),
             ],
             rows: rows.iter().map(|(_, cells)| cells.clone()).collect(),
         },

@@ -109,7 +109,7 @@ fn fig4(data: &Data<'_>) -> Vec<Judged> {
         let above = used.values().iter().filter(|used| **used > share).count();
         (!used.0.is_empty()).then_some(above as f64)
     };
-    let network = data.column("noc_to_sm");
+    let network = data.column("noc_to_sm.utilisation");
     let peak = |name: &str| network.get(name).map(|used| used * SUSTAINABLE);
     let near_peak =
         NETWORK_BOUND
@@ -126,13 +126,13 @@ fn fig4(data: &Data<'_>) -> Vec<Judged> {
                 "above 5 % of L1D's bandwidth",
                 Kind::Count,
                 7.0,
-                above("l1d", 0.05),
+                above("l1d.utilisation", 0.05),
             )
             .value(
                 "above 10 % of L2's bandwidth",
                 Kind::Count,
                 13.0,
-                above("l2", 0.1),
+                above("l2.utilisation", 0.1),
             ),
         near_peak,
     ]

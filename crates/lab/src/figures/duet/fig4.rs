@@ -1,7 +1,7 @@
 //! Fig. 4: utilisation of six parts, and the resulting categories.
 
 use super::claims::CATEGORIES;
-use super::{ALL, GPU, PAPER, PLAIN, analysis, bars, column, grid};
+use super::{ALL, GPU, PAPER, PLAIN, analysis, bars, column, grid, network_about};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
@@ -25,7 +25,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let bound = kernels.iter().filter(is_network).count() as u64;
     let series = Part::ALL.map(|part| {
         let used = kernels.iter().map(|k| k.utilisation.of(part)).collect();
-        (part.key(), used)
+        (part.name(), used)
     });
     Some(Figure {
         table: Table {
@@ -44,7 +44,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ),
         ]),
         charts: vec![bars(
-            "Utilisation",
+            "Use of six parts of the machine",
             "share of what a part can do",
             &ALL,
             series.to_vec(),
@@ -61,13 +61,23 @@ fn most_of_peak(kernels: &[KernelAnalysis]) -> f64 {
 }
 
 fn columns() -> Vec<warploom_report::page::Column> {
-    let mut columns = vec![column("workload", "The paper's name.")];
+    let mut columns = vec![column("workload", "Name of the benchmark in the paper.")];
     for part in Part::ALL {
-        let about = format!("Utilisation of the {}.", part.name());
-        columns.push(column(part.key(), &about));
+        let about = match part {
+            Part::NocToSm => network_about(),
+            part => format!(
+                "Use of the {}: share of what the part can do in the time of the run; 1 is all.",
+                part.name()
+            ),
+        };
+        columns.push(column(&format!("{}.utilisation", part.key()), &about));
     }
-    columns.push(column("category", "Category by the rules of section 4.2."));
-    columns.push(column("category.paper", "Category in the paper."));
+    columns.push(column(
+        "category",
+        "The part that bounds the benchmark, by the rules of the paper's section 4.2; \
+         underutilised if none is used much.",
+    ));
+    columns.push(column("category.paper", "The same as the paper states it."));
     columns
 }
 
