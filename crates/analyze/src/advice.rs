@@ -5,6 +5,7 @@
 use crate::accesses::{Accesses, SharedWait};
 use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
+use crate::explain::Subject;
 use crate::hot_banks::queueing;
 use crate::occupancy::{Occupancy, WARP};
 use crate::recovery::Recovery;
@@ -12,7 +13,7 @@ use crate::verdict::Bound;
 use warploom_config::{GpuSpec, OccupancyLimit, WritePolicy};
 use warploom_policy::load_class::{LoadClass, thresholds};
 use warploom_policy::utilisation::{Machine, Part, hits, sum};
-use warploom_stats::result::Figures;
+use warploom_stats::result::{Counts, Figures};
 
 /// Remedy against accesses that are split.
 pub(crate) const NEIGHBOURS: &str = "let neighbouring threads access neighbouring words";
@@ -31,13 +32,14 @@ pub(crate) fn advice(
     advice.extend(occupancy(machine.spec, analysis));
     advice.extend(other_memories(analysis));
     advice.extend(facts.remarks(&analysis.explanation));
-    advice.extend(facts.idle().filter(|_| analysis.bound != Bound::IdleSms));
+    let subject = Subject::new(machine, analysis, figures);
+    advice.extend(subject.idle_beside());
     advice
 }
 
 /// Sentences on the memories that no category stands for, where they are busy.
 fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
-    let used = &analysis.utilisation;
+    let used = &analysis.utilisation_with_blocks;
     let memories = [
         ("register file", used.registers),
         ("shared memory", used.shared),
@@ -54,8 +56,6 @@ pub(crate) struct Facts {
     pub l1d_near: Option<f64>,
     /// Hits of L1D over its loads, those on lines on their way included.
     pub l1d_reads: Option<f64>,
-    /// Hits of L2 over its loads, those on lines on their way included.
-    pub l2_reads: Option<f64>,
     /// Hits of L2 over its accesses.
     pub l2_hit_rate: Option<f64>,
     /// Share of the packets towards L2 that carry data of writes.
@@ -72,6 +72,12 @@ pub(crate) struct Facts {
     pub accesses: Vec<Accesses>,
     /// Share of the look-ups of L2 that found what copies of the host had left there.
     pub copied: Option<f64>,
+    /// Hits of L2 over its loads, those on lines on their way included, without those on what
+    /// copies had left there.
+    pub l2_reread: Option<f64>,
+    /// Share of the SMs' cycles with a block in which load/store units have an access that they
+    /// have not finished.
+    pub units_busy: f64,
     /// Share of the time of accesses that they wait in queues of the memory system.
     pub queueing: f64,
     /// Writes that keep L2 banks busy for longer than the data that they move.
@@ -107,15 +113,21 @@ impl Facts {
             let of = |outcome: &str| sum(counts, &format!("{cache}.accesses.{outcome}."));
             hits(counts, cache) + of("hit_reserved") + of("miss") + of("sector_miss")
         };
-        let hit_rate = |cache: &str| ratio(hits(counts, cache), looked_up(cache));
-        let reads = |cache: &str| {
+        let loads = |cache: &str| {
             let of = |outcome: &str| {
                 let of_kind = |kind| get(&format!("{cache}.accesses.{outcome}.{kind}"));
                 of_kind("global_read") + of_kind("local_read")
             };
-            let near = of("hit") + of("hit_reserved");
-            ratio(near, near + of("miss") + of("sector_miss"))
+            (
+                of("hit") + of("hit_reserved"),
+                of("miss") + of("sector_miss"),
+            )
         };
+        let hit_rate = |cache: &str| ratio(hits(counts, cache), looked_up(cache));
+        let (near, far) = loads("l1d");
+        let l1d_reads = ratio(near, near + far);
+        let (near, far) = loads("l2");
+        let reread = (near - get("partition.copied_hits")).max(0.0);
         let writes = [
             "global_write",
             "local_write",
@@ -139,9 +151,10 @@ impl Facts {
                 hits(counts, "l1d") + sum(counts, "l1d.accesses.hit_reserved."),
                 looked_up("l1d"),
             ),
-            l1d_reads: reads("l1d"),
-            l2_reads: reads("l2"),
+            l1d_reads,
             l2_hit_rate: hit_rate("l2"),
+            l2_reread: ratio(reread, near + far),
+            units_busy: units_busy(spec, counts),
             write_packets: ratio(writes.iter().sum(), sum(counts, "sm.packets_sent.")),
             local_writes: ratio(writes[1] + written_back, writes.iter().sum()),
             local_reads: ratio(local, local + global),
@@ -202,18 +215,17 @@ impl Facts {
         });
         [transactions, conflicts, lanes].into_iter().flatten()
     }
+}
 
-    /// Sentence on SMs without a block, if they are many.
-    fn idle(&self) -> Option<String> {
-        let active = self.active.filter(|&share| share < 0.85);
-        active.map(|share| {
-            format!(
-                "SMs hold a block in {} of their cycles: launches that are too small, the last \
-                 blocks of a launch, or the time between launches.",
-                percent(share)
-            )
-        })
-    }
+/// Share of the SMs' cycles with a block in which load/store units have an access that they have
+/// not finished.
+fn units_busy(spec: &GpuSpec, counts: &Counts) -> f64 {
+    let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
+    let busy = sum(counts, "sm.ldst_stalls.")
+        + get("sm.memory_instructions")
+        + get("sm.shared_instructions");
+    let cycles = get("sm.active_cycles") * f64::from(spec.sm.mem_unit_ports);
+    (busy / cycles.max(1.0)).min(1.0)
 }
 
 pub(crate) fn percent(share: f64) -> String {
@@ -242,8 +254,8 @@ fn detail(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -> Op
             rate(facts.write_packets),
         ),
         Part::Dram => format!(
-            "Row misses and refresh keep 20 to 30% of DRAM's peak from any program; {} of the \
-             requests find their row open, L2 hits {} of its accesses.",
+            "Row misses and turns of its bus keep DRAM from its peak: from 70% on it counts as full. \
+             {} of the requests find their row open, L2 hits {} of its accesses.",
             rate(facts.row_hit_rate),
             rate(facts.l2_hit_rate),
         ),
@@ -283,13 +295,13 @@ pub(crate) struct Nearest {
 pub(crate) fn nearest(analysis: &KernelAnalysis) -> Nearest {
     let part = |part: Part| Nearest {
         name: part.name(),
-        used: analysis.utilisation.of(part),
+        used: analysis.utilisation_with_blocks.of(part),
         full: thresholds(part).saturated,
         is_shared: false,
     };
     let shared = Nearest {
         name: "shared memory",
-        used: analysis.utilisation.shared,
+        used: analysis.utilisation_with_blocks.shared,
         full: 1.0,
         is_shared: true,
     };
@@ -354,9 +366,10 @@ fn by_load(analysis: &KernelAnalysis) -> String {
     );
     match analysis.class {
         LoadClass::Saturated => format!(
-            "More warps would not help: they would queue at the {name}, at {} of what can pass, \
-             and share the caches with more others.",
-            percent(used)
+            "More warps would not help: they would queue at the {name} (used for {}, full from {} \
+             on), and share the caches with more others.",
+            percent(used),
+            percent(full)
         ),
         LoadClass::Moderate if analysis.occupancy.is_full() => format!(
             "All warp slots are taken; more loads or arithmetic in flight in each warp help to a \
@@ -436,7 +449,7 @@ pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String
         let sms = spec.gpu.sms;
         let fit = held.rooms.iter().filter_map(|room| room.blocks).min()?;
         return Some(format!(
-            "it has {} for {sms} SMs, although an SM has room for {fit}; launch more blocks, \
+            "it has {} for {sms} SMs, although an SM has room for {fit}; launch more blocks: \
              smaller ones, or a larger problem",
             counted(held.grid_blocks)
         ));

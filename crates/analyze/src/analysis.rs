@@ -6,8 +6,9 @@ use crate::context::DuetAnalysis;
 use crate::explain::explanation;
 use crate::hot_banks::busy;
 use crate::occupancy::Occupancy;
+use crate::phases::Phases;
 use crate::pipes::UnitUse;
-use crate::verdict::{BeforeBlocks, Bound, Evidence};
+use crate::verdict::{Bound, Evidence};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use warploom_policy::load_class::LoadClass;
@@ -57,6 +58,9 @@ pub struct KernelAnalysis {
     pub ipc: f64,
     /// Utilisation of each part, as a share of what it can do.
     pub utilisation: Utilisation,
+    /// Utilisation of the parts of an SM while it holds a block, and of L2, the network and DRAM
+    /// while most SMs do that the launch uses; an estimate for these.
+    pub utilisation_with_blocks: Utilisation,
     /// Utilisation of each part as a bandwidth.
     pub throughput: Throughputs,
     /// Use of the function units and of the load/store units.
@@ -166,15 +170,17 @@ impl Launches<'_> {
         let class = LoadClass::of(&utilisation);
         let occupancy = Occupancy::new(machine.spec, longest, figures);
         let facts = Facts::new(machine.spec, figures);
-        let launch = BeforeBlocks::of(machine.spec, *count, figures).share;
         let threads = occupancy.block_threads;
-        let evidence = Evidence::new(&utilisation, figures, &facts, threads, launch);
+        let phases = Phases::of(machine.spec, *count, figures, &occupancy);
+        let with_blocks = phases.with_blocks(&utilisation);
+        let evidence = Evidence::new((&utilisation, &with_blocks), figures, &facts, threads);
         let mut analysis = KernelAnalysis {
             kernel: longest.name.clone(),
             launches: *count,
             cycles: figures.cycles,
             ipc: figures.ipc,
             utilisation,
+            utilisation_with_blocks: with_blocks,
             throughput: machine.throughputs(&utilisation, counts),
             units: UnitUse::new(machine.spec, figures, cycles),
             hot_l2_bank: busy(figures),
@@ -251,6 +257,10 @@ fn together(a: &Figures, b: &Figures) -> Figures {
         thread_instructions: instructions,
         ipc: instructions as f64 / cycles.max(1) as f64,
         hot_banks: match (a.hot_banks, b.hot_banks) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (a, b) => a.or(b),
+        },
+        block_times: match (a.block_times, b.block_times) {
             (Some(a), Some(b)) => Some(a.and(b)),
             (a, b) => a.or(b),
         },

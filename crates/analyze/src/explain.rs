@@ -2,16 +2,15 @@
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
 
 use crate::accesses::{Accesses, SharedWait};
-use crate::advice::{Facts, HALF, because, counted, limit_in_words, nearest, percent, plural};
+use crate::advice::{Facts, HALF, because, limit_in_words, nearest, percent, plural};
 use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
 use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
+use crate::phases::Phases;
 use crate::pipes::{FullPipes, computes};
-use crate::verdict::{
-    BeforeBlocks, Bound, Evidence, IdleCycles, at_barriers, conflicts_beside, issuing,
-};
+use crate::verdict::{Bound, Evidence, at_barriers, conflicts_beside, issuing};
 use warploom_names::shortened;
 use warploom_policy::utilisation::{Machine, Part};
 use warploom_stats::result::Figures;
@@ -31,13 +30,7 @@ pub(crate) fn explanation(
     analysis: &KernelAnalysis,
     figures: &Figures,
 ) -> Vec<String> {
-    let subject = Subject {
-        machine,
-        analysis,
-        figures,
-        facts: Facts::new(machine.spec, figures),
-        unit: FullUnit::of(&figures.statistics),
-    };
+    let subject = Subject::new(machine, analysis, figures);
     let bound = analysis.bound;
     vec![
         subject.bound_in_words(bound),
@@ -56,6 +49,25 @@ pub(crate) struct Subject<'a> {
     pub facts: Facts,
     /// Reason for which load/store units are full, if they are at all.
     pub unit: Option<FullUnit>,
+    pub phases: Phases,
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn new(
+        machine: &'a Machine<'a>,
+        analysis: &'a KernelAnalysis,
+        figures: &'a Figures,
+    ) -> Self {
+        let spec = machine.spec;
+        Self {
+            machine,
+            analysis,
+            figures,
+            facts: Facts::new(spec, figures),
+            unit: FullUnit::of(&figures.statistics),
+            phases: Phases::of(spec, analysis.launches, figures, &analysis.occupancy),
+        }
+    }
 }
 
 impl Subject<'_> {
@@ -65,12 +77,14 @@ impl Subject<'_> {
     }
 
     fn evidence(&self) -> Evidence<'_> {
-        let (used, threads) = (
-            &self.analysis.utilisation,
-            self.analysis.occupancy.block_threads,
-        );
-        let launch = BeforeBlocks::of(self.machine.spec, self.analysis.launches, self.figures);
-        Evidence::new(used, self.figures, &self.facts, threads, launch.share)
+        let analysis = self.analysis;
+        let used = (&analysis.utilisation, &analysis.utilisation_with_blocks);
+        Evidence::new(
+            used,
+            self.figures,
+            &self.facts,
+            analysis.occupancy.block_threads,
+        )
     }
 
     /// Share of the scheduler cycles with a cause.
@@ -114,7 +128,11 @@ impl Subject<'_> {
             Bound::Shared => format!(
                 "Shared memory bounds `{kernel}`: it is busy in {} of the cycles{}, {}.",
                 percent(self.analysis.utilisation.shared),
-                self.with_blocks_in_words(self.analysis.utilisation.shared),
+                self.with_blocks_in_words(
+                    self.analysis.utilisation.shared,
+                    self.analysis.utilisation_with_blocks.shared,
+                    "SMs"
+                ),
                 match self.facts.shared_wait {
                     Some(wait) => format!("and {}", wait.in_words()),
                     None => "with many accesses and hardly a bank conflict".to_owned(),
@@ -141,7 +159,7 @@ impl Subject<'_> {
         let bound = self.within_sms();
         match bound {
             Bound::Part(part) if part != Part::Scheduler => {
-                let used = self.evidence().after_launch().of(part);
+                let used = self.analysis.utilisation_with_blocks.of(part);
                 format!("{} ({} used in that time)", bound.name(), percent(used))
             }
             _ => bound.name().to_owned(),
@@ -149,14 +167,22 @@ impl Subject<'_> {
     }
 
     fn part_in_words(&self, part: Part) -> String {
-        let (kernel, all) = (self.name(), &self.analysis.utilisation);
+        let kernel = self.name();
+        let (all, inside) = (
+            &self.analysis.utilisation,
+            &self.analysis.utilisation_with_blocks,
+        );
         let used = match part {
             Part::Scheduler => issuing(all, self.figures),
             part => all.of(part),
         };
         let inside = match part {
-            Part::Scheduler | Part::L1d => self.with_blocks_in_words(used),
-            part => self.after_launch_in_words(part),
+            Part::Scheduler => {
+                let active = self.facts.active.unwrap_or(1.0).max(1e-9);
+                self.with_blocks_in_words(used, (used / active).min(1.0), "SMs")
+            }
+            Part::L1d => self.with_blocks_in_words(used, inside.l1d, "SMs"),
+            part => self.with_blocks_in_words(used, inside.of(part), "most SMs"),
         };
         let used = percent(used);
         match (part, self.analysis.throughput.of(part)) {
@@ -185,21 +211,10 @@ impl Subject<'_> {
         }
     }
 
-    /// Clause on the use of a part of the SMs while they hold a block, if it differs from that over
-    /// all cycles.
-    fn with_blocks_in_words(&self, used: f64) -> String {
-        let inside = (used / self.facts.active.unwrap_or(1.0).max(1e-9)).min(1.0);
-        match inside > used + MORE {
-            true => format!(" ({} while SMs hold a block)", percent(inside)),
-            false => String::new(),
-        }
-    }
-
-    /// Clause on the use of a part outside of SMs after launches have started, likewise.
-    fn after_launch_in_words(&self, part: Part) -> String {
-        let after = self.evidence().after_launch().of(part);
-        match after > self.analysis.utilisation.of(part) + MORE {
-            true => format!(" ({} after the launch)", percent(after)),
+    /// Clause on the use of a part while there are blocks, if it differs from that over all cycles.
+    fn with_blocks_in_words(&self, all: f64, with_blocks: f64, of: &str) -> String {
+        match with_blocks > all + MORE {
+            true => format!(" ({} while {of} hold a block)", percent(with_blocks)),
             false => String::new(),
         }
     }
@@ -221,7 +236,7 @@ impl Subject<'_> {
         let share = percent(bound.waits(self.figures));
         let part = nearest(self.analysis);
         let idle = format!(
-            "no part of the machine is above {} ({})",
+            "none of schedulers, memories and networks is used above {} ({})",
             percent(part.used),
             part.name
         );
@@ -270,12 +285,13 @@ impl Subject<'_> {
                  the scheduler cycles."
             ),
             _ => format!(
-                "The load/store units bound `{kernel}`: they are full in {share} of the scheduler \
-                 cycles{}{}{}.",
+                "The load/store units bound `{kernel}`: {}{}{}{}{}.",
+                self.full_in_words(),
                 self.unit
                     .map_or_else(String::new, |unit| self.reason_in_words(unit)),
                 self.conflicts_in_words(),
-                self.held_in_words()
+                self.held_in_words(),
+                self.queues_in_words()
             ),
         }
     }
@@ -379,6 +395,22 @@ impl Subject<'_> {
         }
     }
 
+    /// How long load/store units are full: by the cycles in which schedulers wait for them, or where
+    /// loads wait for longer, by those in which they have an access that they cannot finish.
+    fn full_in_words(&self) -> String {
+        let (full, loads) = (
+            Bound::LoadStore.waits(self.figures),
+            self.share("memory_dependence"),
+        );
+        match full < loads {
+            true => format!(
+                "they have an access that they have not finished in {} of the cycles with a block",
+                percent(self.facts.units_busy)
+            ),
+            false => format!("they are full in {} of the scheduler cycles", percent(full)),
+        }
+    }
+
     /// Clause on cycles in which instructions that wait for the load/store units keep others out.
     fn held_in_words(&self) -> String {
         let held = FullPipes::of(self.figures).load_store;
@@ -405,49 +437,6 @@ impl Subject<'_> {
             computes(units.pipe, self.machine.spec),
             percent(used.min(1.0))
         )
-    }
-
-    pub(crate) fn idle(&self) -> IdleCycles {
-        let active = self.facts.active.unwrap_or(1.0);
-        IdleCycles::of(self.machine.spec, self.analysis, active, self.figures)
-    }
-
-    /// Clause on the reasons why SMs hold no block, each with its share if there are two.
-    fn idle_in_words(&self) -> String {
-        let (gpu, idle) = (&self.machine.spec.gpu, self.idle());
-        let launch = || {
-            format!(
-                "before the first block of a launch starts ({} of {} cycles; \
-                 gpu.kernel_launch_cycles is {})",
-                idle.before.cycles, self.analysis.cycles, gpu.kernel_launch_cycles
-            )
-        };
-        match (idle.before.share >= WORTH_NAMING, idle.rest >= WORTH_NAMING) {
-            (true, true) => format!(
-                ": {} {}, and {} {}",
-                percent(idle.before.share),
-                launch(),
-                percent(idle.rest),
-                self.tail_in_words()
-            ),
-            (true, false) => format!(", {}", launch()),
-            (false, _) => format!(", {}", self.tail_in_words()),
-        }
-    }
-
-    /// Clause on SMs without a block after the start of a launch.
-    fn tail_in_words(&self) -> String {
-        let (sms, held) = (self.machine.spec.gpu.sms, &self.analysis.occupancy);
-        let (blocks, places) = (held.grid_blocks, sms * held.blocks_per_sm);
-        match blocks < u64::from(sms) {
-            true => format!("because the grid has {} for {sms} SMs", counted(blocks)),
-            false => format!(
-                "while other SMs run the last blocks of the grid, which has {} for {places} places \
-                 ({:.1} rounds), and between launches",
-                counted(blocks),
-                blocks as f64 / f64::from(places.max(1))
-            ),
-        }
     }
 
     fn schedulers(&self, bound: Bound) -> String {

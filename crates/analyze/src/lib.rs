@@ -19,6 +19,7 @@ mod hot_banks;
 mod loadstore;
 mod mix;
 mod occupancy;
+mod phases;
 mod pipes;
 mod recovery;
 mod steps;

@@ -45,7 +45,7 @@ pub fn explain_mix(machine: &Machine<'_>, run: &RunReport) -> Option<MixExplanat
         format!(
             "They share DRAM, which moves {used_gb_per_s:.0} of {peak_gb_per_s:.0} GB/s ({}); the \
              network, of which the direction to L2 carries {} of what it sustains and that to the \
-             SMs {}; and L2, whose data ports are busy in {} of the cycles.",
+             SMs {}; and L2, whose banks are in use for {} of their cycles.",
             used(Part::Dram),
             used(Part::NocToL2),
             used(Part::NocToSm),

@@ -8,14 +8,18 @@ use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::relieve;
-use crate::verdict::{Bound, Idle};
-use warploom_config::OccupancyLimit;
+use crate::verdict::Bound;
+use warploom_policy::load_class::thresholds;
 use warploom_policy::utilisation::Part;
 
 /// Share of local memory in the packets of a direction from which it is named as their cause.
 const MOSTLY_LOCAL: f64 = 0.5;
 /// Share of the loads that hit in a cache from which data counts as read again.
 const AGAIN: f64 = 0.05;
+
+/// Share of the loads that find in L2 what was loaded before from which shared memory is named. It is
+/// above a half, which sectors reach that come from DRAM in pairs.
+const REREAD: f64 = 0.75;
 
 /// Bytes that a load moves for a full warp with 16 bytes in each lane.
 const WIDEST: f64 = 512.0;
@@ -33,13 +37,23 @@ impl Subject<'_> {
     /// Sentence on the next step.
     pub(crate) fn next_step(&self, bound: Bound) -> String {
         match bound {
-            Bound::IdleSms => format!(
-                "Next: {}; for the time with blocks: {}.",
-                self.more_blocks(),
-                self.step(self.within_sms())
-            ),
+            Bound::IdleSms => match self.step_within() {
+                Some(step) => format!(
+                    "Next: {}; for the time with blocks: {step}.",
+                    self.more_blocks()
+                ),
+                None => format!("Next: {}.", self.more_blocks()),
+            },
             bound => format!("Next: {}.", self.step(bound)),
         }
+    }
+
+    /// Step for the time in which SMs hold blocks, unless it is to launch more blocks.
+    fn step_within(&self) -> Option<String> {
+        let within = self.within_sms();
+        let of_latency = matches!(within, Bound::Loads | Bound::Arithmetic);
+        let more_blocks = self.is_short_of_blocks() && self.facts.scattered().is_none();
+        (!of_latency || !more_blocks).then(|| self.step(within))
     }
 
     fn step(&self, bound: Bound) -> String {
@@ -51,7 +65,7 @@ impl Subject<'_> {
                 percent(self.facts.lanes.unwrap_or(0.0) / f64::from(WARP))
             ),
             Bound::Part(Part::Scheduler) => self.fewer_instructions(),
-            Bound::Part(part) => self.less_traffic(part),
+            Bound::Part(part) => format!("{}{}", self.less_traffic(part), self.or_warps(part)),
             Bound::Shared => {
                 let wait = self.facts.shared_wait;
                 wait.map_or(FEWER_SHARED, SharedWait::remedy).to_owned()
@@ -93,6 +107,20 @@ impl Subject<'_> {
         }
     }
 
+    /// Step that has more warps, where a part is far from saturated and an SM has room.
+    fn or_warps(&self, part: Part) -> String {
+        let used = self.analysis.utilisation_with_blocks.of(part);
+        let (high, full) = (thresholds(part).high, thresholds(part).saturated);
+        match used < f64::midpoint(high, full) && !self.analysis.occupancy.is_full() {
+            true => format!(
+                "; or, since it is full at {} only, {}",
+                percent(full),
+                self.more_warps()
+            ),
+            false => String::new(),
+        }
+    }
+
     /// Step where instructions are too many. Lanes without effect and bank conflicts come first,
     /// because they cost issue slots and time without any work.
     fn fewer_instructions(&self) -> String {
@@ -109,18 +137,6 @@ impl Subject<'_> {
                      wider loads or fused operations";
         let steps = [lanes, conflicts, Some(fewer.to_owned())];
         steps.into_iter().flatten().collect::<Vec<_>>().join("; ")
-    }
-
-    fn more_blocks(&self) -> String {
-        match self.idle().reason {
-            Idle::Launch => "give a launch more work: a larger problem, or one launch instead \
-                                of several"
-                .to_owned(),
-            Idle::Grid => "launch more blocks, or a larger problem".to_owned(),
-            Idle::Tail => "launch a larger problem, or smaller blocks of equal length, so that \
-                           the last ones end together"
-                .to_owned(),
-        }
     }
 
     /// Step that leaves the load/store units more room.
@@ -193,7 +209,7 @@ impl Subject<'_> {
     fn fewer_loads(&self) -> String {
         // What copies left in L2 is not read again.
         let copied = self.facts.copied.unwrap_or(0.0);
-        let l2 = self.facts.l2_reads.map(|share| (share - copied).max(0.0));
+        let l2 = self.facts.l2_reread;
         let l1d = self.facts.l1d_reads;
         let again = |share: Option<f64>| share.is_some_and(|share| share >= AGAIN);
         let hits = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
@@ -339,6 +355,9 @@ impl Subject<'_> {
         let memory = [Part::Dram, Part::NocToSm];
         let nearer = |a: &Part, b: &Part| used.of(*a).total_cmp(&used.of(*b));
         let nearest = memory.into_iter().max_by(nearer);
+        if self.facts.scattered().is_some() {
+            return self.fewer_transactions();
+        }
         match (self.slow_shared(), nearest) {
             // Loads are no faster without the turns of atomics.
             (Some(wait), _) if wait.is_atomic => {
@@ -364,15 +383,13 @@ impl Subject<'_> {
         format!("{}{wider}{}", self.more_warps(), self.nearer_in_words())
     }
 
-    /// Clause on data that loads find in L2 because others have loaded it before.
+    /// Clause on data that loads find in L2, unless the host's copies left it there.
     fn nearer_in_words(&self) -> String {
-        let copied = self.facts.copied.unwrap_or(0.0);
-        let again = self.facts.l2_reads.map(|share| share - copied);
-        let again = again.filter(|&share| share >= HALF);
+        let again = self.facts.l2_reread.filter(|&share| share >= REREAD);
         again.map_or_else(String::new, |share| {
             format!(
-                "; or keep in shared memory what several threads load ({} of the loads that come to \
-                 L2 find what others loaded)",
+                "; or, where threads of a block load the same data, let them share it in shared \
+                 memory ({} of the loads that come to L2 find there what was loaded before)",
                 percent(share)
             )
         })
@@ -381,11 +398,11 @@ impl Subject<'_> {
     fn more_warps(&self) -> String {
         let held = &self.analysis.occupancy;
         let full = held.is_full();
-        let is_grid = self.analysis.occupancy_limit == OccupancyLimit::Grid.name();
+        let is_grid = self.is_short_of_blocks();
         match remedy(self.machine.spec, self.analysis) {
             Some(_) if !full && is_grid => format!(
-                "add warps: the grid has {} for {} SMs; launch more blocks, larger ones, or a \
-                 larger problem",
+                "add warps: the grid has {} for {} SMs; let more threads share the work, or launch \
+                 a larger problem",
                 counted(held.grid_blocks),
                 self.machine.spec.gpu.sms
             ),

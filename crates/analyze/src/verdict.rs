@@ -28,14 +28,12 @@
 
 use crate::accesses::SharedWait;
 use crate::advice::Facts;
-use crate::analysis::KernelAnalysis;
 use crate::classes::Category;
 use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::FullPipes;
 use serde::{Serialize, Serializer};
-use warploom_config::GpuSpec;
 use warploom_policy::load_class::thresholds;
 use warploom_policy::utilisation::{Part, Utilisation};
 use warploom_stats::result::{Counts, Figures};
@@ -47,6 +45,9 @@ const ACTIVE: f64 = 0.5;
 /// Share of those cycles from which a full part is the bound even if idle SMs are the largest
 /// cause.
 const MOSTLY: f64 = 2.0 / 3.0;
+/// Share of the cycles with a block in which load/store units have an unfinished access from which
+/// they are the bound instead of the latency of loads.
+const NEARLY_ALWAYS: f64 = 0.9;
 /// Share of the warps on an SM above which their waits at barriers are the bound.
 const MOST: f64 = 0.5;
 /// Ratio to the more used direction of the network from which the other is used equally.
@@ -176,26 +177,25 @@ pub(crate) struct Evidence<'a> {
     facts: &'a Facts,
     /// Threads of a block.
     block_threads: u32,
-    /// Share of the cycles before the first blocks of launches.
-    launch: f64,
+    /// Utilisation while there are blocks.
+    with_blocks: &'a Utilisation,
 }
 
 impl<'a> Evidence<'a> {
-    /// Figures of a kernel whose blocks have `block_threads`, and whose launches spend the share
-    /// `launch` of their cycles before their first block starts.
+    /// Figures of a kernel whose blocks have `block_threads`. Parts are used as in `used` over all
+    /// cycles, and as in `with_blocks` while there are blocks.
     pub(crate) const fn new(
-        used: &'a Utilisation,
+        (used, with_blocks): (&'a Utilisation, &'a Utilisation),
         figures: &'a Figures,
         facts: &'a Facts,
         block_threads: u32,
-        launch: f64,
     ) -> Self {
         Self {
             used,
             figures,
             facts,
             block_threads,
-            launch,
+            with_blocks,
         }
     }
 
@@ -205,16 +205,12 @@ impl<'a> Evidence<'a> {
     }
 
     /// The bound of the kernel on the SMs that hold a block. Parts outside of SMs count by their
-    /// utilisation after launches have started.
+    /// use while most SMs hold one.
     pub(crate) fn bound_within_sms(&self) -> Bound {
-        let part = Category::of(&self.after_launch()).part();
+        let part = Category::of(self.with_blocks).part();
         let memory = part.filter(|part| !matches!(part, Part::Scheduler | Part::L1d));
-        memory.map_or_else(|| self.unless_diverged(self.within_sms()), Bound::Part)
-    }
-
-    /// Utilisation in the time after launches have started.
-    pub(crate) fn after_launch(&self) -> Utilisation {
-        self.used.within((1.0 - self.launch).max(1e-9))
+        let memory = memory.map(|part| Bound::Part(self.slower_direction(part)));
+        memory.unwrap_or_else(|| self.unless_diverged(self.within_sms()))
     }
 
     fn unless_diverged(&self, bound: Bound) -> Bound {
@@ -256,7 +252,7 @@ impl<'a> Evidence<'a> {
         if idle && hot.is_none() {
             return self.unless_mostly_full();
         }
-        self.within_sms()
+        self.bound_within_sms()
     }
 
     /// Idle SMs, or the part that is full on those that hold a block if they do so most of the
@@ -288,7 +284,7 @@ impl<'a> Evidence<'a> {
             };
             get("packet_cycles") as f64 / get("packets").max(1) as f64
         };
-        let is_equal = self.used.of(other) > EQUAL * self.used.of(part);
+        let is_equal = self.with_blocks.of(other) > EQUAL * self.with_blocks.of(part);
         match is_equal && takes(other) > takes(part) {
             true => other,
             false => part,
@@ -318,6 +314,10 @@ impl<'a> Evidence<'a> {
     fn behind(&self, cause: Bound) -> Bound {
         let cause = match cause {
             Bound::Barriers => self.at_barrier(),
+            cause => cause,
+        };
+        let cause = match cause {
+            Bound::Loads if self.facts.units_busy > NEARLY_ALWAYS => Bound::LoadStore,
             cause => cause,
         };
         let of_memory = matches!(cause, Bound::Loads | Bound::LoadStore | Bound::Atomics);
@@ -378,78 +378,6 @@ fn counts_waits(counts: &Counts) -> bool {
 pub(crate) fn at_barriers(counts: &Counts) -> f64 {
     let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
     get("sm.barrier_warp_cycles") / get("sm.resident_warp_cycles").max(1.0)
-}
-
-/// Largest reason why SMs hold no block.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Idle {
-    /// The time before the first blocks of launches.
-    Launch,
-    /// The grid has fewer blocks than the machine has SMs.
-    Grid,
-    /// The last blocks of a grid, and the time between launches.
-    Tail,
-}
-
-/// Core cycles that pass before the first blocks of launches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct BeforeBlocks {
-    /// `gpu.kernel_launch_cycles` of each launch, and the cycles before each block starts.
-    pub cycles: u64,
-    /// The share of these cycles in all; at most the share in which SMs hold no block.
-    pub share: f64,
-}
-
-impl BeforeBlocks {
-    /// The cycles before the blocks of `launches` launches.
-    pub(crate) fn of(spec: &GpuSpec, launches: u64, figures: &Figures) -> Self {
-        let counts = &figures.statistics;
-        let get = |name: &str| counts.get(name).copied().unwrap_or(0);
-        let cycles = launches * u64::from(spec.gpu.kernel_launch_cycles)
-            + get("sm.blocks_started") * u64::from(spec.gpu.block_launch_cycles);
-        let held = get("sm.active_cycles") as f64;
-        let all = get("gpu.cycles") as f64 * f64::from(spec.gpu.sms);
-        let idle = if all > 0.0 { 1.0 - held / all } else { 0.0 };
-        Self {
-            cycles,
-            share: (cycles as f64 / figures.cycles.max(1) as f64).min(idle),
-        }
-    }
-}
-
-/// Cycles in which SMs hold no block.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct IdleCycles {
-    pub reason: Idle,
-    /// Cycles before the first blocks of launches.
-    pub before: BeforeBlocks,
-    /// Share of the SMs' cycles without a block at other times.
-    pub rest: f64,
-}
-
-impl IdleCycles {
-    /// The cycles without a block of a kernel whose SMs hold one in a share `active` of theirs.
-    pub(crate) fn of(
-        spec: &GpuSpec,
-        analysis: &KernelAnalysis,
-        active: f64,
-        figures: &Figures,
-    ) -> Self {
-        let before = BeforeBlocks::of(spec, analysis.launches, figures);
-        let idle = 1.0 - active;
-        let reason = if before.share > idle / 2.0 {
-            Idle::Launch
-        } else if analysis.occupancy.grid_blocks < u64::from(spec.gpu.sms) {
-            Idle::Grid
-        } else {
-            Idle::Tail
-        };
-        Self {
-            reason,
-            before,
-            rest: idle - before.share,
-        }
-    }
 }
 
 /// Cycles that accesses to shared memory wait for each other's lanes, if load/store units are full

@@ -14,6 +14,7 @@
 //! of one (docs/model/machine.md, Block dispatch). Clusters of several blocks are given out in
 //! `clusters`.
 
+mod block_times;
 mod clusters;
 mod gpcs;
 mod in_flight;

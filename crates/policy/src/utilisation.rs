@@ -101,16 +101,21 @@ impl Utilisation {
         }
     }
 
-    /// Utilisation of the memory system in a share of the cycles, above 0, outside of which it has
-    /// nothing to do. What belongs to an SM stays as it is.
-    pub fn within(&self, share: f64) -> Self {
-        let within = |used: f64| (used / share).min(1.0);
+    /// Utilisation with the parts of SMs used `in_sms` times as much, and L2, the network and DRAM
+    /// `outside` times; at most 1.
+    #[must_use]
+    pub fn times(&self, in_sms: f64, outside: f64) -> Self {
+        let inner = |used: f64| (used * in_sms).min(1.0);
+        let outer = |used: f64| (used * outside).min(1.0);
         Self {
-            l2: within(self.l2),
-            noc_to_l2: within(self.noc_to_l2),
-            noc_to_sm: within(self.noc_to_sm),
-            dram: within(self.dram),
-            ..*self
+            scheduler: inner(self.scheduler),
+            l1d: inner(self.l1d),
+            l2: outer(self.l2),
+            noc_to_l2: outer(self.noc_to_l2),
+            noc_to_sm: outer(self.noc_to_sm),
+            dram: outer(self.dram),
+            registers: inner(self.registers),
+            shared: inner(self.shared),
         }
     }
 }

@@ -13,6 +13,7 @@ use warploom_analyze::{
     WindowSeries, thresholds,
 };
 use warploom_names::{WIDTH, shortened};
+use warploom_stats::result::Outcome;
 
 /// Width of bars, and that on a terminal that is too narrow for them and for what is beside them.
 const BAR_WIDTHS: (usize, usize) = (40, 20);
@@ -41,7 +42,13 @@ pub fn analysis_report(analysis: &Analysis, gpu_duet: bool, width: Option<u16>) 
     );
     let _ = writeln!(text, "{}", crate::wrap::wrapped("", &title, width));
     utilisation(&mut text, whole, width);
-    let _ = writeln!(text, "bound by   {}\n", whole.bound.name());
+    let until = match analysis.outcome {
+        Outcome::CycleLimit { cycles } => {
+            format!(" (in the first {} cycles: --max-cycles)", grouped(cycles))
+        }
+        _ => String::new(),
+    };
+    let _ = writeln!(text, "bound by   {}{until}\n", whole.bound.name());
     over_time(&mut text, analysis.windows.as_ref(), gpu_duet, width);
     occupancy(&mut text, whole);
     stalls(&mut text, &whole.stalls);

@@ -13,9 +13,10 @@ use warploom_policy::{Decision, Verdict};
 use warploom_sm::{PIPES, SLOT_CAUSES};
 use warploom_state::{Io, State, StateError};
 use warploom_stats::result::{
-    CacheFigures, Concurrent, ConfigValue, ContentionFigures, ContextDecline, ContextReport,
-    Counts, DecisionReport, DramFigures, Figures, ForkReport, Gpu, HotBanks, KernelReport, Outcome,
-    Parts, ProcessReport, Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
+    BlockTimes, CacheFigures, Concurrent, ConfigValue, ContentionFigures, ContextDecline,
+    ContextReport, Counts, DecisionReport, DramFigures, Figures, ForkReport, Gpu, HotBanks,
+    KernelReport, Outcome, Parts, ProcessReport, Program, RunReport, Series, Sharing,
+    SmFilterCheck, Totals, shares,
 };
 use warploom_stats::sample::{Estimate, SampleReport};
 use warploom_stats::sampling::SamplingReport;
@@ -189,6 +190,10 @@ impl Summary {
         figures.parts = self.parts;
         let hot = kernels.iter().filter_map(|kernel| kernel.figures.hot_banks);
         figures.hot_banks = hot.reduce(HotBanks::and);
+        let times = kernels
+            .iter()
+            .filter_map(|kernel| kernel.figures.block_times);
+        figures.block_times = times.reduce(BlockTimes::and);
         let per_second = |n: u64| {
             if wall_seconds > 0.0 {
                 n as f64 / wall_seconds
@@ -251,6 +256,7 @@ pub(crate) fn kernel_report(
     let figures = Figures {
         parts: end.parts.as_deref().map(parts_of),
         hot_banks: end.hot_banks,
+        block_times: end.block_times,
         ..figures(end.ended_at - end.launched_at, &end.counters)
     };
     KernelReport {
@@ -345,6 +351,7 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
         stalls: shares(causes),
         statistics: counters.counted().into_iter().collect(),
         hot_banks: None,
+        block_times: None,
         energy: None,
         parts: None,
     }

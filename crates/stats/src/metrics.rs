@@ -92,6 +92,15 @@ pub const METRICS: StatTable = StatTable {
             &[],
         ),
         metric(
+            "block_times.longest",
+            Unit::Cycles,
+            "Core cycles of the longest block. `block_times` also has the number of blocks that \
+             ended and the sum of their cycles, the cycles of SMs that held no block or ran out of \
+             them, and those at the end of launches in which at most half of the SMs that held \
+             blocks still held one. Missing for a kernel that shared the machine.",
+            &[],
+        ),
+        metric(
             "stalls",
             Unit::Fraction,
             "Scheduler cycles by what kept them from issuing, issue included; they sum to 1. Empty \

@@ -7,11 +7,13 @@
 //! Invariants: maps are ordered. A rate without a base is `null`, not 0. The digest covers what
 //! [`run_digest`](crate::run_digest) names, but neither the time taken nor the command.
 
+mod block_times;
 mod context;
 mod fork;
 mod outcome;
 mod reached;
 
+pub use block_times::BlockTimes;
 pub use context::{ContextDecline, ContextReport};
 pub use fork::ForkReport;
 pub use outcome::{FailedAssertion, Outcome};
@@ -343,6 +345,9 @@ pub struct Figures {
     /// shared the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hot_banks: Option<HotBanks>,
+    /// Times of blocks; `None` where none started, and for a kernel that shared the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_times: Option<BlockTimes>,
     /// Fractions of the scheduler cycles by cause, including issue; their sum is 1. Empty for a
     /// kernel that shared the machine.
     pub stalls: BTreeMap<String, f64>,

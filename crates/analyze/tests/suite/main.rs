@@ -4,6 +4,7 @@ mod atomics;
 mod known;
 mod memory;
 mod mix;
+mod phases;
 mod support;
 mod verdict;
 mod waits;

@@ -258,11 +258,11 @@ fn sms_without_blocks_come_before_the_latency_of_loads() {
     let found = analysed("qv100-volta", of_slots.clone());
     let verdict = "Idle SMs bound `k`: they hold no block in 42% of their cycles: 38% before the \
                    first block of a launch starts (5000 of 13049 cycles; gpu.kernel_launch_cycles \
-                   is 5000), and 4% while other SMs run the last blocks of the grid, which has \
-                   1000 blocks for 640 places (1.6 rounds), and between launches. Where they hold \
-                   one, the bound is: latency of loads.";
-    let next = "Next: give a launch more work: a larger problem, or one launch instead of several; \
-                for the time with blocks: issue independent instructions earlier";
+                   is 5000), and 4% after the last block of an SM, while others still run (the \
+                   grid has 1000 blocks for 640 places: 1.6 rounds). Where they hold one, the \
+                   bound is: latency of loads.";
+    let next = "Next: give the launch more work, by a larger problem; for the time with blocks: \
+                issue independent instructions earlier";
     told(&found, Bound::IdleSms, verdict, next);
     let advice = found.advice.join("\n");
     assert!(
@@ -283,13 +283,12 @@ fn sms_without_blocks_come_before_the_latency_of_loads() {
     of_slots.figures.cycles *= 10;
     let found = analysed("qv100-volta", of_slots);
     let verdict = "4% before the first block of a launch starts (5000 of 130490 cycles; \
-                   gpu.kernel_launch_cycles is 5000), and 38% while other SMs run the last blocks \
-                   of the grid";
+                   gpu.kernel_launch_cycles is 5000), and 38% after the last block of an SM";
     told(
         &found,
         Bound::IdleSms,
         verdict,
-        "Next: launch a larger problem, or smaller blocks",
+        "Next: let blocks be small and take equally long",
     );
 }
 
@@ -392,8 +391,8 @@ fn conflicts_that_make_loads_slow_come_before_more_warps() {
     let found = analysed("gtx480", launched(10_000, &counts));
     let busy = (12_600.0 + 44_100.0) / 150_000.0;
     assert!((found.utilisation.shared - busy).abs() < 1e-9);
-    let verdict = "no part of the machine is above 38% (shared memory); an access to shared \
-                   memory waits 3.5 cycles for bank conflicts";
+    let verdict = "is used above 38% (shared memory); an access to shared memory waits 3.5 cycles \
+                   for bank conflicts";
     told(
         &found,
         Bound::Loads,

@@ -1,6 +1,7 @@
 //! A kernel in flight: its launch, and its blocks that wait, run and have ended.
 
 use super::Held;
+use super::block_times::BlockClock;
 use super::gpcs::ClusterHomes;
 use crate::counters::{MachineCounters, PartCounters};
 use crate::footprints::Touches;
@@ -15,6 +16,7 @@ use warploom_exec::Lookahead;
 use warploom_policy::{Footprint, KernelView};
 use warploom_sm::{BlockNeeds, KernelCounters, OccupancyLimit, PreparedKernel, Sm};
 use warploom_state::{State, Value};
+use warploom_stats::result::BlockTimes;
 
 /// Counters before the launch of a kernel.
 #[derive(Value)]
@@ -54,6 +56,8 @@ pub(crate) struct InFlight {
     /// Sum of the cycles in which blocks ended, minus the sum of those in which blocks started;
     /// wraps while blocks run.
     pub(super) block_cycles: u64,
+    /// Starts and ends of its blocks.
+    pub(super) clock: BlockClock,
     /// Number of blocks that joined blocks of another process on their SM.
     pub(super) joined_blocks: u64,
     /// Memory that blocks access, if a policy uses it. Then footprints of the blocks in the window,
@@ -118,6 +122,7 @@ impl InFlight {
             window: VecDeque::new(),
             running: vec![Vec::new(); sms],
             block_cycles: 0,
+            clock: BlockClock::new(sms),
             joined_blocks: 0,
             touches,
             window_touches: VecDeque::new(),
@@ -191,6 +196,7 @@ impl InFlight {
         let rank = self.window.remove(at);
         let rank = rank.expect("the policy's choice is in the window");
         self.running[id.index()].push(rank);
+        self.clock.start(now, id);
         let touches = self.window_touches.remove(at);
         self.running_touches[id.index()].extend(touches);
         (rank, touches)
@@ -205,10 +211,17 @@ impl InFlight {
         let running = &mut self.running[id.index()];
         if let Some(at) = running.iter().position(|other| *other == rank) {
             running.remove(at);
+            self.clock.end(now, id, at);
             if self.touches.is_some() {
                 self.running_touches[id.index()].remove(at);
             }
         }
+    }
+
+    /// Times of its blocks up to `end`; `None` if none has started.
+    pub fn block_times(&self, end: Cycle) -> Option<BlockTimes> {
+        let start = self.started_at?;
+        Some(self.clock.times(start, end))
     }
 
     /// Resources that its blocks have held up to now.

@@ -5,7 +5,7 @@ use warploom_base::{Cycle, KernelSlot};
 use warploom_config::ContextPlan;
 use warploom_ir::Program;
 use warploom_sm::{KernelCounters, OccupancyLimit};
-use warploom_stats::result::{ContextDecline, HotBanks};
+use warploom_stats::result::{BlockTimes, ContextDecline, HotBanks};
 
 use crate::counters::{MachineCounters, PartCounters};
 use crate::stretches::Timing;
@@ -55,6 +55,8 @@ pub struct KernelEnd {
     /// L2 banks for which requests waited longest meanwhile; `None` if other kernels were in
     /// flight.
     pub hot_banks: Option<HotBanks>,
+    /// Times of its blocks; `None` if none started, or if other kernels were in flight.
+    pub block_times: Option<BlockTimes>,
     /// True if other kernels were in flight meanwhile.
     pub shared: bool,
     /// Counters by kernel, of all SMs.

@@ -136,6 +136,10 @@ impl Gpu {
                 true => None,
                 false => self.loads().since(&kernel.before.loads).hottest(),
             },
+            block_times: match kernel.shared {
+                true => None,
+                false => kernel.block_times(ended_at),
+            },
             shared: kernel.shared,
             own,
             held: kernel.held(ended_at),

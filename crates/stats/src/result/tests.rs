@@ -17,6 +17,7 @@ fn report() -> RunReport {
             banks: 4,
             ..HotBanks::default()
         }),
+        block_times: Some(BlockTimes::default()),
         stalls: shares([("issued", 1), ("scoreboard", 3)]),
         statistics: [("sm.cycles".to_owned(), 100)].into(),
         energy: None,
@@ -106,6 +107,7 @@ fn keys_that_stay_are_where_they_are_documented() {
         "/kernels/0/contention/dram_full",
         "/kernels/0/contention/noc_to_sm",
         "/kernels/0/hot_banks/of_banks",
+        "/kernels/0/block_times/longest",
         "/kernels/0/hot_banks/wait_cycles",
         "/sm_filter_checks/0/sms",
         "/kernels/0/stalls/scoreboard",

@@ -1,0 +1,92 @@
+//! Verdicts on kernels that leave SMs without blocks: for want of blocks, before the launch, or after
+//! their last block. Results are made by hand.
+
+use crate::support::{analysed, launched, told};
+use warploom_analyze::{Bound, KernelAnalysis, Part};
+use warploom_stats::result::BlockTimes;
+
+/// A launch of 10,000 cycles on 8 of 15 SMs, one of which takes a block that is longer than others.
+/// A block takes 4,000 cycles on average.
+fn rows(longest: u64) -> KernelAnalysis {
+    let counts = [
+        ("sm.active_cycles", 8 * 4000),
+        ("sm.slots.no_warp", 80),
+        ("sm.slots.memory_dependence", 20),
+    ];
+    let mut launch = launched(10_000, &counts);
+    launch.figures.block_times = Some(BlockTimes {
+        blocks: 8,
+        cycles: 8 * 4000,
+        longest,
+        sms: 8,
+        unused_sm_cycles: 7 * 10_000,
+        ended_sm_cycles: 8 * 6000,
+        tail_cycles: 6000,
+        tail_sm_cycles: 6000,
+    });
+    analysed("gtx480", launch)
+}
+
+#[test]
+fn the_longest_block_is_named_where_sms_wait_for_it() {
+    let verdict = "they hold no block in 79% of their cycles: 47% because the grid has 1000 blocks \
+                   for 15 SMs, and 32% after the last block of an SM, while others still run (the \
+                   longest block takes 8000 cycles, one on average 4000)";
+    let next = "Next: launch more blocks: smaller ones, or a larger problem; and give all blocks \
+                the same work";
+    told(&rows(8000), Bound::IdleSms, verdict, next);
+    let verdict = "while others still run (the grid has 1000 blocks for";
+    let next =
+        "Next: launch more blocks: smaller ones, or a larger problem; and let blocks be small";
+    told(&rows(7999), Bound::IdleSms, verdict, next);
+}
+
+/// The network to the SMs of `gtx480` carries packets for 45 % of the time. In the last 4,000 of
+/// 10,000 cycles at most half of the SMs hold a block, and do a share of the work.
+fn network(tail_work: u64) -> KernelAnalysis {
+    let active = 15 * 10_000 * 8 / 10;
+    let counts = [
+        ("sm.active_cycles", active),
+        ("noc_to_sm.cycles", 10_000),
+        ("noc_to_sm.flits", 10_000 * 12 * 45 * 7 / 1000),
+        ("sm.slots.memory_dependence", 80),
+        ("sm.slots.no_warp", 20),
+    ];
+    let mut launch = launched(10_000, &counts);
+    launch.figures.block_times = Some(BlockTimes {
+        tail_cycles: 4000,
+        tail_sm_cycles: active * tail_work / 100,
+        ..BlockTimes::default()
+    });
+    analysed("gtx480", launch)
+}
+
+/// With a tenth of the work in the tail, the network carries 45 / 0.6 * 0.9 = 67 % before it.
+#[test]
+fn a_network_is_judged_while_most_sms_hold_blocks() {
+    let found = network(10);
+    let verdict = "45% (68% while most SMs hold a block)";
+    assert_eq!(found.bound, Bound::Part(Part::NocToSm), "{found:#?}");
+    assert!(found.explanation[0].contains(verdict), "{found:#?}");
+    assert_eq!(network(40).bound, Bound::Loads);
+}
+
+/// Loads wait for each other in the load/store units, and warps for these loads.
+#[test]
+fn units_that_never_finish_are_named_instead_of_the_latency_of_loads() {
+    let units = |stalls: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * 1000),
+            ("sm.ldst_stalls.global_load.reservation", stalls),
+            ("l1d.fails.global_read.line_alloc", stalls),
+            ("sm.slots.memory_dependence", 90),
+            ("sm.slots.memory_pipe", 10),
+        ];
+        analysed("gtx480", launched(1000, &counts))
+    };
+    let found = units(15 * 950);
+    let verdict = "they have an access that they have not finished in 95% of the cycles with a \
+                   block, mostly because loads find all lines of their set in L1D reserved";
+    told(&found, Bound::LoadStore, verdict, "Next:");
+    assert_eq!(units(15 * 890).bound, Bound::Loads);
+}
