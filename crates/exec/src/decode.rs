@@ -3,6 +3,8 @@
 //! Frequent operations have a handler for each type. All others share the handler
 //! `InstExec::operate`, which inspects the operation and its type every time.
 
+mod rows;
+
 use crate::handler::Handler;
 use crate::host_isa::VectorIsa;
 use crate::ops::address::cvta;
@@ -14,6 +16,7 @@ use crate::ops::load::load;
 use crate::ops::moves::mov;
 use crate::ops::special_register::mov_special;
 use crate::ops::store::store;
+use rows::may_be_in_row;
 use warploom_ir::{CacheOp, Dst, Inst, Op, Program, Src};
 
 /// An instruction with its handler, in one cache line of the host.
@@ -31,9 +34,24 @@ pub(crate) struct Decoded {
     /// True if the instruction jumps backward over one that polls, so that it ends a loop which may
     /// wait for other threads.
     pub polls: bool,
+    /// True if the instruction loads or stores.
+    pub accesses_memory: bool,
+    /// True for a branch to one target.
+    pub branches: bool,
+    /// Number of instructions from this one on that form a row (see [`crate::row`]); 0 if this one
+    /// is in no row.
+    pub row: u16,
 }
 
 const _: () = assert!(size_of::<Decoded>() == 64);
+
+impl Decoded {
+    /// True if a row, or a branch between rows, begins here.
+    #[inline(always)]
+    pub fn starts_row(&self) -> bool {
+        self.row > 0 || self.branches
+    }
+}
 
 /// Decodes the instructions of a program for the given vector instructions of the host.
 pub(crate) fn decode(program: &Program, isa: VectorIsa) -> Vec<Decoded> {
@@ -55,10 +73,25 @@ pub(crate) fn decode(program: &Program, isa: VectorIsa) -> Vec<Decoded> {
             sets_pc: control.is_some(),
             polls: loop_start(program, &inst)
                 .is_some_and(|start| start <= at && before[start] < before[at]),
+            branches: matches!(inst.op, Op::Bra(_)),
+            accesses_memory: matches!(inst.op, Op::Ld(..) | Op::St(..)),
+            row: 0,
             inst,
         }
     };
-    program.insts.iter().enumerate().map(decoded).collect()
+    let mut code: Vec<Decoded> = program.insts.iter().enumerate().map(decoded).collect();
+    measure_rows(program, &mut code);
+    code
+}
+
+/// Computes from the end of the code how many instructions form a row from each one on.
+fn measure_rows(program: &Program, code: &mut [Decoded]) {
+    let mut row: u16 = 0;
+    for decoded in code.iter_mut().rev() {
+        let continues = !decoded.sets_pc && may_be_in_row(program, &decoded.inst);
+        row = if continues { row.saturating_add(1) } else { 0 };
+        decoded.row = row;
+    }
 }
 
 /// First instruction among the targets of a branch.

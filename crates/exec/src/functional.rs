@@ -4,22 +4,27 @@
 //! Blocks start in order, a limited number at a time, and their warps take turns. Stores are
 //! visible to all threads at once.
 
+mod resident;
+
 use crate::context::LaunchContext;
 use crate::fault::{Fault, FindingReport};
 use crate::memory::atomic::{AtomicMode, apply_atomic};
 use crate::memory::device::DeviceMemory;
 use crate::memory::write_log::{MemPort, WriteLog};
+use crate::observer::Observer;
 use crate::outcome::{Effect, Env, StepOut};
-use crate::state::barrier::{BarrierOutcome, BarrierRelease};
+use crate::row::{Watcher, execute_rows};
+use crate::state::barrier::BarrierOutcome;
 use crate::state::block::BlockState;
 use crate::state::cluster::ClusterSignal;
 use crate::state::stack::Divergence;
 use crate::state::warp::WarpState;
 use crate::step::{report_finding, step};
+use resident::{Resident, describe_block, release_warps};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
-use warploom_base::{Dim3, LaneMask, WARP_SIZE, lanes_of};
+use warploom_base::{Dim3, LaneMask, WARP_SIZE};
 
 /// Options of a functional run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,96 +139,14 @@ pub enum RunError {
 /// `Break` ends the run.
 pub type Poll<'a> = &'a mut dyn FnMut(&FunctionalStats) -> ControlFlow<()>;
 
-/// Detector of repeating states of one warp (Brent's cycle detection over its turns).
-#[derive(Clone, Copy, Default)]
-struct Watch {
-    /// Number of turns since the last barrier or exit.
-    turns: u32,
-    saved: u64,
-    /// Turn at which `saved` is replaced next.
-    renew: u32,
-    repeats: bool,
-}
-
-impl Watch {
-    /// Counts a turn and compares the warp's state with the saved one.
-    fn turn(&mut self, warp: &WarpState, watch_after: u32) {
-        self.turns = self.turns.saturating_add(1);
-        if self.turns <= watch_after {
-            return;
-        }
-        let state = warp.fingerprint();
-        self.repeats |= self.renew > 0 && state == self.saved;
-        if self.turns >= self.renew {
-            (self.saved, self.renew) = (state, self.turns.saturating_mul(2));
-            self.repeats = false;
-        }
-    }
-}
-
-/// Observer of a functional run, which is called between its steps.
-pub trait Observer {
-    /// Called before the first block of a grid starts.
-    fn begin(&mut self, launch: &LaunchContext);
-
-    /// Called after a warp executed an instruction. `block` is the rank of the block in the grid (x
-    /// varies fastest), and `warp` the index of the warp in the block.
-    fn stepped(&mut self, block: u64, warp: u32, out: &StepOut);
-
-    /// Called when every warp of a block has exited.
-    fn block_ended(&mut self, launch: &LaunchContext, block: u64);
-
-    /// Called when all blocks of the grid have ended.
-    fn end(&mut self, launch: &LaunchContext);
-}
-
-/// A block that runs, with its warps.
-struct Resident {
-    rank: u64,
-    block: BlockState,
-    warps: Vec<WarpState>,
-    /// Number of warps that have begun. The others have states of warps that have ended.
-    begun: usize,
-    watches: Vec<Watch>,
-    /// Number of warps that have not finished.
-    left: usize,
-}
-
-impl Resident {
-    /// True if every unfinished warp waits or repeats its states.
-    fn is_stuck(&self) -> bool {
-        let mut pairs = self.warps.iter().zip(&self.watches);
-        self.left > 0
-            && pairs.all(|(warp, watch)| warp.is_done() || warp.is_pending() || watch.repeats)
-    }
-
-    /// Begins the next warp. It takes over the memory of the registers of the warp before, if that
-    /// one has ended: the host's nearest cache has it.
-    fn begin_warp(&mut self, ctx: &LaunchContext) {
-        let index = self.begun;
-        self.begun += 1;
-        let warps = &mut self.warps[..=index];
-        if let Some([before, warp]) = warps.last_chunk_mut::<2>()
-            && before.is_done()
-        {
-            std::mem::swap(&mut before.regs, &mut warp.regs);
-        }
-        self.warps[index].reset(ctx, &self.block, index as u32);
-    }
-
-    /// Restarts the detection of repeating states after an event that other warps may have waited
-    /// for.
-    fn wake(&mut self) {
-        self.watches.fill(Watch::default());
-    }
-}
-
 /// State of a functional run.
 struct Driver<'a, O: ?Sized> {
     ctx: &'a LaunchContext,
     memory: &'a mut DeviceMemory,
     options: FunctionalOptions,
     observer: Option<&'a mut O>,
+    /// True if the observer has to see every instruction.
+    follows_all: bool,
     poll: Poll<'a>,
     log: WriteLog,
     out: StepOut,
@@ -266,6 +189,9 @@ pub fn run_grid_polled<'a, O: Observer + ?Sized>(
         ctx,
         memory,
         options,
+        follows_all: observer
+            .as_ref()
+            .is_some_and(|observer| observer.follows_all()),
         observer,
         poll,
         log,
@@ -299,9 +225,8 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
                 self.turn(&mut resident, nth)?;
             }
             if resident.iter().all(Resident::is_stuck) {
-                let spins = |r: &Resident| r.watches.iter().any(|watch| watch.repeats);
                 let report = Box::new(self.stuck(&resident));
-                let livelock = resident.iter().any(spins);
+                let livelock = resident.iter().any(Resident::spins);
                 return Err(if livelock {
                     RunError::Livelock
                 } else {
@@ -343,25 +268,21 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
     /// there is one.
     fn start(&self, rank: u64, reuse: Option<Resident>) -> Resident {
         let count = self.ctx.warps_per_block();
-        let mut resident = reuse.unwrap_or_else(|| Resident {
-            rank,
-            block: BlockState::new(),
-            warps: vec![WarpState::new(); count as usize],
-            begun: 0,
-            watches: Vec::new(),
-            left: 0,
-        });
-        resident.rank = rank;
-        resident.block.reset(self.ctx, self.ctx.block_at(rank));
-        resident.begun = 0;
-        resident.watches.clear();
-        resident.watches.resize(count as usize, Watch::default());
-        resident.left = count as usize;
+        let mut resident = reuse.unwrap_or_else(|| Resident::with_room(count as usize));
+        resident.start(self.ctx, rank);
         resident
     }
 
-    /// Lets every warp of block `nth` execute one turn.
+    /// Lets every warp of block `nth` execute one turn. If the block before has ended, the states
+    /// of its warps are used again, because the host's cache has them.
     fn turn(&mut self, all: &mut VecDeque<Resident>, nth: usize) -> Result<(), RunError> {
+        if all[nth].begun == 0
+            && let Some(before) = nth.checked_sub(1)
+            && all[before].left == 0
+        {
+            let warps = std::mem::take(&mut all[before].warps);
+            all[before].warps = std::mem::replace(&mut all[nth].warps, warps);
+        }
         for index in 0..all[nth].warps.len() {
             if index == all[nth].begun {
                 all[nth].begin_warp(self.ctx);
@@ -377,8 +298,7 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
                 }
             }
             self.log.commit(self.memory);
-            let resident = &mut all[nth];
-            resident.watches[index].turn(&resident.warps[index], self.options.watch_after);
+            all[nth].turned(index, self.options.watch_after);
         }
         Ok(())
     }
@@ -460,12 +380,12 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
         } = resident;
         let warp = &mut warps[index];
         while *left > 0 && warp.can_step() {
-            *left -= 1;
+            let place = (*rank, index as u32);
             env.clock = self.stats.warp_instructions;
-            self.step(block, warp, &env)?;
-            if let Some(observer) = &mut self.observer {
-                observer.stepped(*rank, index as u32, &self.out);
-            }
+            *left -= match self.rows(place, (block, warp), &env, *left)? {
+                0 => self.step(place, (block, warp), &env)?,
+                count => count,
+            };
             if self.out.finding.is_some() {
                 self.keep_finding(block, warp);
             }
@@ -480,14 +400,45 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
         Ok(())
     }
 
-    /// Executes one instruction of a warp.
+    /// Executes rows of a warp, at most `most` instructions, and returns their number: 0 if the
+    /// next instruction is in no row, or if an observer follows each one.
+    #[inline(always)]
+    fn rows(
+        &mut self,
+        (block_rank, index): (u64, u32),
+        (block, warp): (&mut BlockState, &mut WarpState),
+        env: &Env,
+        most: u32,
+    ) -> Result<u32, RunError> {
+        if self.follows_all {
+            return Ok(0);
+        }
+        let mut port = MemPort {
+            image: self.memory,
+            log: &mut self.log,
+            now: env.clock,
+        };
+        let watcher = Watcher {
+            observer: self.observer.as_deref_mut(),
+            block: block_rank,
+            warp: index,
+        };
+        let out = (&mut self.out, most);
+        let executed = execute_rows(self.ctx, (block, warp), &mut port, env, out, watcher);
+        let executed = executed.inspect_err(|_| self.log.commit(self.memory))?;
+        self.stats.warp_instructions += u64::from(executed.instructions);
+        self.stats.thread_instructions += executed.threads;
+        Ok(executed.instructions)
+    }
+
+    /// Executes one instruction of a warp, and returns 1.
     #[inline(always)]
     fn step(
         &mut self,
-        block: &mut BlockState,
-        warp: &mut WarpState,
+        (block_rank, index): (u64, u32),
+        (block, warp): (&mut BlockState, &mut WarpState),
         env: &Env,
-    ) -> Result<(), RunError> {
+    ) -> Result<u32, RunError> {
         let mut port = MemPort {
             image: self.memory,
             log: &mut self.log,
@@ -511,7 +462,10 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
             LaneMask::MAX => WARP_SIZE as u64,
             some => u64::from(some.count_ones()),
         };
-        Ok(())
+        if let Some(observer) = &mut self.observer {
+            observer.stepped(block_rank, index, &self.out);
+        }
+        Ok(1)
     }
 
     /// Handles an arrival at a barrier or an exit, which other warps of the block may wait for.
@@ -568,27 +522,4 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
             blocks: blocks.collect(),
         }
     }
-}
-
-/// Lets the warps that a barrier releases continue.
-fn release_warps(warps: &mut [WarpState], release: &BarrierRelease) {
-    for half in 0..2 {
-        for bit in lanes_of((release.warps >> (32 * half)) as u32) {
-            if let Some(warp) = warps.get_mut(bit + 32 * half) {
-                warp.finish_barrier(release);
-            }
-        }
-    }
-}
-
-/// Describes what each unfinished warp of a block waits for.
-fn describe_block(ctx: &LaunchContext, resident: &Resident) -> Vec<String> {
-    let unfinished = resident.warps.iter().filter(|warp| !warp.is_done());
-    let barriers = &resident.block.barriers;
-    unfinished
-        .map(|warp| {
-            let wait = warp.describe_wait(ctx, barriers);
-            format!("warp {}: {wait}", warp.warp_index())
-        })
-        .collect()
 }

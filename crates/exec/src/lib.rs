@@ -32,11 +32,13 @@ mod lookahead;
 mod matrix_places;
 mod memory;
 mod numeric;
+mod observer;
 mod ops;
 mod outcome;
 mod peer_access;
 mod peers;
 mod replay;
+mod row;
 mod state;
 mod step;
 mod texture_reads;
@@ -46,8 +48,7 @@ pub use fault::{
     Assertion, Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
 };
 pub use functional::{
-    FunctionalOptions, FunctionalStats, Observer, Poll, RunError, StuckReport, run_grid,
-    run_grid_polled,
+    FunctionalOptions, FunctionalStats, Poll, RunError, StuckReport, run_grid, run_grid_polled,
 };
 pub use launch::{KernelLaunch, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
 pub use lookahead::Lookahead;
@@ -66,6 +67,7 @@ pub use memory::texture::{AddressMode, ChannelKind, Texture};
 pub use memory::texture_table::TextureTable;
 pub use memory::write_log::{MemPort, WriteLog};
 pub use numeric::approx;
+pub use observer::Observer;
 pub use outcome::{BULK_LINE_BYTES, BulkCopies, Completion, Effect, Env, StepOut};
 pub use peer_access::{PeerAccess, PeerAccesses, PeerAct};
 pub use replay::LoadRecord;

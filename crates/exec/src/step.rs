@@ -66,7 +66,7 @@ pub fn step(
 
 /// Lanes in which the guard predicate of an instruction holds.
 #[inline(always)]
-fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
+pub(crate) fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
     match inst.guard {
         None => LaneMask::MAX,
         Some(guard) => {
@@ -90,6 +90,15 @@ impl InstExec<'_, '_> {
         }
         self.fall_through();
         Ok(())
+    }
+
+    /// Executes an instruction of a row in the lanes of its mask, which must not be empty.
+    #[inline(always)]
+    pub(crate) fn call_handler(&mut self, decoded: &Decoded) -> Result<(), Fault> {
+        decoded.handler.call(self).map_err(|raw| {
+            self.warp.stack.advance(self.pc);
+            self.fault(&raw)
+        })
     }
 
     /// Completes a fault with its place, its address and the text of a failed assertion.

@@ -8,6 +8,7 @@ mod segments;
 use code::{Code, Fetches};
 pub(crate) use footprint::Footprints;
 use segments::{SECTOR_BYTES, Segments, sectors, whole};
+use warploom_base::Pc;
 use warploom_config::{GpuSpec, ModelStyle};
 use warploom_exec::{Effect, LaunchContext, MemEffect, MemKind, Observer, StepOut};
 use warploom_gpu::{Gpu, Replay, ReplayKind, SEGMENT_BYTES};
@@ -328,6 +329,14 @@ impl Observer for Accesses {
             self.add(block, kind, through_l1, *place);
         }
         self.segments = segments;
+    }
+
+    fn follows_all(&self) -> bool {
+        false
+    }
+
+    fn passed(&mut self, first: Pc, count: u32) {
+        self.fetches.add_row(first, count);
     }
 
     fn block_ended(&mut self, _: &LaunchContext, _: u64) {}

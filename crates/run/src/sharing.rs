@@ -31,6 +31,10 @@ impl Observer for BlockSharing {
             .resize(launch.grid().count() as usize, Vec::new());
     }
 
+    fn follows_all(&self) -> bool {
+        false
+    }
+
     fn stepped(&mut self, block: u64, _: u32, out: &StepOut) {
         let Effect::Memory(effect) = out.effect else {
             return;

@@ -20,6 +20,10 @@ impl<'a> Transactions<'a> {
 impl Observer for Transactions<'_> {
     fn begin(&mut self, _: &LaunchContext) {}
 
+    fn follows_all(&self) -> bool {
+        false
+    }
+
     fn stepped(&mut self, _: u64, _: u32, out: &StepOut) {
         let Effect::Memory(effect) = out.effect else {
             return;

@@ -89,6 +89,10 @@ impl Observer for Written {
         self.by_last = Bytes::default();
     }
 
+    fn follows_all(&self) -> bool {
+        false
+    }
+
     fn stepped(&mut self, _: u64, _: u32, out: &StepOut) {
         let Effect::Memory(effect) = out.effect else {
             return;

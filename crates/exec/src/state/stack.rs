@@ -161,6 +161,16 @@ impl SimtStack {
         (lanes != 0).then_some((pc, lanes))
     }
 
+    /// Number of instructions that the lanes of the top entry execute in a row before they
+    /// reconverge with others. More than there are, if they reconverge elsewhere.
+    #[inline(always)]
+    pub fn before_reconvergence(&self) -> u32 {
+        match self.top.rpc.0.wrapping_sub(self.top.pc.0) {
+            0 => u32::MAX,
+            left => left,
+        }
+    }
+
     /// True if the lanes of the top entry are inside a function that the kernel called.
     pub fn is_called(&self) -> bool {
         let lanes = self.top.lanes;

@@ -44,8 +44,21 @@ impl Fetches {
     /// Adds the fetch of an instruction.
     #[inline]
     pub fn add(&mut self, pc: Pc) {
-        let address = self.address + u64::from(pc.0) * self.inst_bytes;
-        let segment = ((address - self.first) / SEGMENT_BYTES) as usize;
+        self.add_row(pc, 1);
+    }
+
+    /// Adds the fetches of `count` instructions that follow each other, at least one.
+    #[inline]
+    pub fn add_row(&mut self, first: Pc, count: u32) {
+        let place = |pc: u32| self.address - self.first + u64::from(pc) * self.inst_bytes;
+        let end = place(first.0 + count - 1) / SEGMENT_BYTES;
+        for segment in place(first.0) / SEGMENT_BYTES..=end {
+            self.add_segment(segment as usize);
+        }
+    }
+
+    #[inline]
+    fn add_segment(&mut self, segment: usize) {
         if segment != self.running {
             self.running = segment;
             self.changes += 1;
@@ -114,7 +127,7 @@ impl Code {
 #[cfg(test)]
 mod tests {
     use super::{Code, Fetches};
-    use warploom_base::Pc;
+    use warploom_base::{Pc, Rng};
 
     /// Code from 64 on: instructions 0 to 7 lie in the first segment, 8 to 23 in the second, 24 to
     /// 31 in the third.
@@ -130,6 +143,20 @@ mod tests {
         // A loop over the first two, which is left from the first.
         assert_eq!(fetched(&[0, 8, 9, 0, 8, 9, 0]), [128, 0]);
         assert!(fetched(&[]).is_empty());
+    }
+
+    /// Rows of instructions from 64 on, which begin and end anywhere.
+    #[test]
+    fn a_row_is_fetched_as_its_instructions() {
+        let mut rng = Rng::new(3);
+        let [mut row, mut each] = [(); 2].map(|()| Fetches::at(64, 100, 8));
+        for _ in 0..200 {
+            let first = rng.below(100);
+            let count = 1 + rng.below(100 - first);
+            row.add_row(Pc(first), count);
+            (first..first + count).for_each(|pc| each.add(Pc(pc)));
+            assert_eq!(row.last, each.last);
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //! runs end.
 
 use std::ops::ControlFlow;
-use warploom_base::Dim3;
+use warploom_base::{Dim3, LaneMask, Pc, lanes_of};
 use warploom_config::preset;
+use warploom_exec::{Effect, LaunchContext, Observer, StepOut};
 use warploom_run::{
     Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options, Session,
 };
@@ -25,6 +26,69 @@ const SQUARES: &str = "
     st.global.u32 [%rd2], %r5;
     ret;";
 
+/// A kernel whose lanes leave a loop at different times, wait, read the clock, and store, load and
+/// store again.
+const MIXED: &str = "
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r4, %r1, %r2, %r3;
+    and.b32 %r5, %r3, 3;
+    mov.u32 %r6, 0;
+LOOP:
+    mad.lo.u32 %r6, %r6, 3, %r4;
+    setp.ne.u32 %p1, %r5, 0;
+    @%p1 sub.u32 %r5, %r5, 1;
+    @%p1 bra LOOP;
+    bar.sync 0;
+    mov.u32 %r7, %clock;
+    add.u32 %r6, %r6, %r7;
+    ld.param.u64 %rd1, [buf];
+    mad.wide.u32 %rd2, %r4, 4, %rd1;
+    st.global.u32 [%rd2], %r6;
+    ld.global.u32 %r5, [%rd2];
+    @%p1 add.u32 %r5, %r5, 1;
+    st.global.u32 [%rd2], %r5;
+    ret;";
+
+/// Accesses and numbers of instructions that an observer sees.
+#[derive(Default)]
+struct Seen {
+    follows_all: bool,
+    /// Warps that accessed memory: rank of the block, index of the warp, program counter, lanes and
+    /// their addresses.
+    accesses: Vec<(u64, u32, Pc, LaneMask, Vec<u64>)>,
+    /// Number of instructions of rows, and of others.
+    in_rows: u64,
+    others: u64,
+}
+
+impl Observer for Seen {
+    fn begin(&mut self, _: &LaunchContext) {}
+
+    fn stepped(&mut self, block: u64, warp: u32, out: &StepOut) {
+        let accesses = matches!(out.effect, Effect::Memory(_));
+        if accesses {
+            let addrs = lanes_of(out.active).map(|lane| out.addrs[lane]);
+            let access = (block, warp, out.pc, out.active, addrs.collect());
+            self.accesses.push(access);
+        }
+        self.others += u64::from(self.follows_all || !accesses);
+    }
+
+    fn follows_all(&self) -> bool {
+        self.follows_all
+    }
+
+    fn passed(&mut self, _: Pc, count: u32) {
+        self.in_rows += u64::from(count);
+    }
+
+    fn block_ended(&mut self, _: &LaunchContext, _: u64) {}
+
+    fn end(&mut self, _: &LaunchContext) {}
+}
+
 struct Program {
     body: &'static str,
     buffer: Option<DevicePtr>,
@@ -44,7 +108,7 @@ impl HostProgram for Program {
         let ptx = format!(
             ".version 7.0\n.target sm_50\n.address_size 64\n\
              .visible .entry k(.param .u64 buf) {{\n\
-             .reg .b32 %r<8>; .reg .b64 %rd<4>;\n{}\n}}\n",
+             .reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n{}\n}}\n",
             self.body
         );
         let module = device.load_ptx("k.ptx", &ptx)?;
@@ -102,6 +166,34 @@ fn values_and_counts_are_those_of_a_timed_run() {
         counts.warp_instructions,
         u64::from(BLOCKS * THREADS / 32) * 10
     );
+}
+
+/// Rows of instructions are executed together for an observer that does not need each one. It sees
+/// the same accesses, and the program does the same.
+#[test]
+fn rows_of_instructions_do_what_single_ones_do() {
+    let run = |follows_all| {
+        let mut seen = Seen {
+            follows_all,
+            ..Seen::default()
+        };
+        let mut program = Program::new(MIXED);
+        let run = session().run_observed(&mut program, &mut seen).unwrap();
+        (run, seen)
+    };
+    let ((rows, of_rows), (single, of_single)) = (run(false), run(true));
+    let unobserved = session().run_functional(&mut Program::new(MIXED)).unwrap();
+    assert_eq!(unobserved.memory, single.memory);
+    assert_eq!(
+        (rows.memory, &rows.launches),
+        (single.memory, &single.launches)
+    );
+    assert_eq!(of_rows.accesses, of_single.accesses);
+    let executed = single.launches[0].1.warp_instructions;
+    assert_eq!((of_single.in_rows, of_single.others), (0, executed));
+    assert_eq!(of_rows.in_rows + of_rows.others, executed);
+    // A barrier, a read of the clock and an exit of each warp are in no row.
+    assert_eq!(of_rows.others, u64::from(BLOCKS * THREADS / 32) * 3);
 }
 
 /// A block of two warps executes 20 instructions.

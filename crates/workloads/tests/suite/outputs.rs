@@ -1,6 +1,7 @@
 //! Tests that every workload computes the results of its reference, without timing.
 //! `cargo xtask workloads --check --paper` compares its first blocks at size `paper`.
 
+use warploom_exec::{LaunchContext, Observer, StepOut};
 use warploom_run::{FirstBlocks, FunctionalRun, HostProgram, Options, Session, Substituted};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, Times, all};
@@ -37,6 +38,44 @@ fn demand(name: &str, size: Size, seed: u64) -> u64 {
         .iter()
         .map(|(_, stats)| stats.warp_instructions)
         .sum()
+}
+
+/// Observer that sees every instruction, and counts those that it sees.
+#[derive(Default)]
+struct EachStep {
+    seen: u64,
+}
+
+impl Observer for EachStep {
+    fn begin(&mut self, _: &LaunchContext) {}
+
+    fn stepped(&mut self, _: u64, _: u32, _: &StepOut) {
+        self.seen += 1;
+    }
+
+    fn block_ended(&mut self, _: &LaunchContext, _: u64) {}
+
+    fn end(&mut self, _: &LaunchContext) {}
+}
+
+/// An observer that sees every instruction has them executed one by one, and else rows of them are
+/// executed together. Both leave the same memory after the same instructions.
+#[test]
+fn rows_of_instructions_do_what_single_ones_do() {
+    for name in every_target() {
+        let target = Target::resolve(&name).unwrap();
+        let gpu = warploom_config::preset("gtx480").unwrap();
+        let session = Session::new(gpu, Options::default());
+        let mut each = EachStep::default();
+        let mut program = target.program(Size::Test, 0);
+        let single = session.run_observed(program.as_mut(), &mut each).unwrap();
+        let rows = run(&target, Size::Test, 0);
+        assert_eq!(rows.memory, single.memory, "{name}");
+        assert_eq!(rows.launches, single.launches, "{name}");
+        let launches = single.launches.iter();
+        let executed: u64 = launches.map(|(_, stats)| stats.warp_instructions).sum();
+        assert_eq!(each.seen, executed, "{name}");
+    }
 }
 
 fn every_target() -> Vec<String> {
