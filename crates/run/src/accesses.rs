@@ -1,6 +1,7 @@
 //! Accesses of launches that are executed without timing, which are replayed in the caches of the
 //! machine before the next timed launch: the last ones of global memory, and the code.
 
+mod cells;
 mod code;
 mod footprint;
 mod segments;
@@ -22,9 +23,14 @@ const COMPARED: usize = 1024;
 /// An access, and the SM in whose data cache or texture cache it is replayed first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry {
-    access: Replay,
+    segment: u64,
+    /// Lower and upper half of the mask of bytes. As one number it would take half as much again.
+    bytes: [u64; 2],
+    kind: ReplayKind,
     sm: Option<u16>,
 }
+
+const _: () = assert!(size_of::<Option<Entry>>() == 32);
 
 /// Accesses of one launch, or of several that followed each other.
 pub(crate) struct Accesses {
@@ -111,7 +117,7 @@ impl Accesses {
     fn fence(&mut self) {
         if self.keeps_l1 && self.fences_flush_l1 {
             self.keeps_l1 = false;
-            let data = |entry: &&mut Entry| entry.access.kind != ReplayKind::Texture;
+            let data = |entry: &&mut Entry| entry.kind != ReplayKind::Texture;
             self.last
                 .iter_mut()
                 .filter(data)
@@ -153,14 +159,12 @@ impl Accesses {
         };
         let keeps = kind == ReplayKind::Texture || through_l1 && self.keeps_l1;
         let sm = if keeps { self.sm_of(block) } else { None };
-        let entry = Entry {
-            access: Replay {
-                segment,
-                bytes,
-                kind,
-            },
-            sm,
+        let access = Replay {
+            segment,
+            bytes,
+            kind,
         };
+        let entry = Entry::new(access, sm);
         if self.compared.is_empty() {
             self.compared = vec![None; COMPARED];
         }
@@ -184,6 +188,9 @@ impl Accesses {
 
     fn keep(&mut self, entry: Entry) {
         if self.last.len() < self.most {
+            if self.last.is_empty() {
+                self.last.reserve_exact(self.most);
+            }
             self.last.push(entry);
         } else if let Some(oldest) = self.last.get_mut(self.next) {
             *oldest = entry;
@@ -239,7 +246,7 @@ impl Accesses {
         for entry in older.iter().chain(newer) {
             let turn = turns.next(entry);
             let sm = turn.and(entry.sm).map(usize::from);
-            gpu.replay(asid, &entry.access, sm, turn.unwrap_or(0) / a_cycle);
+            gpu.replay(asid, &entry.access(), sm, turn.unwrap_or(0) / a_cycle);
         }
     }
 }
@@ -284,9 +291,32 @@ impl Turns {
 }
 
 impl Entry {
+    fn new(access: Replay, sm: Option<u16>) -> Self {
+        let Replay {
+            segment,
+            bytes,
+            kind,
+        } = access;
+        Self {
+            segment,
+            bytes: [bytes as u64, (bytes >> 64) as u64],
+            kind,
+            sm,
+        }
+    }
+
+    fn access(&self) -> Replay {
+        let [lower, upper] = self.bytes.map(u128::from);
+        Replay {
+            segment: self.segment,
+            bytes: upper << 64 | lower,
+            kind: self.kind,
+        }
+    }
+
     /// The SM, and 0 for its data cache or 1 for its texture cache.
     fn cache(&self) -> Option<(usize, usize)> {
-        let is_texture = self.access.kind == ReplayKind::Texture;
+        let is_texture = self.kind == ReplayKind::Texture;
         Some((usize::from(self.sm?), usize::from(is_texture)))
     }
 }
@@ -344,10 +374,7 @@ impl Observer for Accesses {
     fn end(&mut self, _: &LaunchContext) {
         let fetches = std::mem::take(&mut self.fetches).in_order();
         for access in &fetches {
-            self.keep(Entry {
-                access: *access,
-                sm: None,
-            });
+            self.keep(Entry::new(*access, None));
         }
         self.code = Code::new(fetches, std::mem::take(&mut self.sms));
     }

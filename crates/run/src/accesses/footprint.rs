@@ -1,8 +1,8 @@
 //! Memory that the program accessed lately, as much as caches hold, whatever was timed of it: it
 //! tells how much of a launch's accesses they lack.
 
+use super::cells::Cells;
 use super::sectors;
-use rustc_hash::FxHashMap;
 use warploom_config::{CacheSpec, GpuSpec};
 use warploom_gpu::SEGMENT_BYTES;
 
@@ -66,10 +66,19 @@ struct Footprint {
     most: usize,
     /// True if a segment is fetched whole.
     whole: bool,
-    /// Sectors of each segment that were accessed, bit i for sector i.
-    young: FxHashMap<u64, u8>,
-    old: FxHashMap<u64, u8>,
+    /// By segment, the number of the half in which it came last, and its sectors that were
+    /// accessed: bit i for sector i.
+    segments: Cells,
+    /// Number of the younger half, from 1 on. The older half has the number before.
+    half: u32,
+    /// Number of segments of the younger half.
+    young: usize,
 }
+
+/// Bits of a number of [`Footprint::segments`] that stand for sectors.
+const SECTOR_BITS: u32 = 4;
+/// Number of halves after which a cache counts as empty again, because numbers begin anew.
+const HALVES: u32 = u32::MAX >> SECTOR_BITS;
 
 impl Footprint {
     /// Memory for the L2 of a machine, empty.
@@ -86,6 +95,7 @@ impl Footprint {
         Self {
             most: segments / 2,
             whole,
+            half: 1,
             ..Self::default()
         }
     }
@@ -93,20 +103,23 @@ impl Footprint {
     /// Accesses sectors of a segment, a bit for each. Returns the number of those that L2 lacks.
     pub fn access(&mut self, segment: u64, sectors: u8) -> u32 {
         let sectors = if self.whole { 15 } else { sectors };
-        let known = self.young.get_mut(&segment);
-        if let Some(known) = known {
-            let lacking = sectors & !*known;
-            *known |= sectors;
-            return lacking.count_ones();
+        if self.most == 0 {
+            return sectors.count_ones();
         }
-        let known = self.old.remove(&segment).unwrap_or(0);
-        if self.young.len() >= self.most {
-            // The memory of the older half is used again.
-            std::mem::swap(&mut self.old, &mut self.young);
-            self.young.clear();
+        let cell = self.segments.at(segment);
+        let (half, known) = (*cell >> SECTOR_BITS, *cell as u8 & 15);
+        if half == self.half {
+            *cell |= u32::from(sectors);
+            return (sectors & !known).count_ones();
         }
-        if self.most > 0 {
-            self.young.insert(segment, known | sectors);
+        let known = if half + 1 == self.half { known } else { 0 };
+        if self.young >= self.most {
+            (self.half, self.young) = (self.half + 1, 0);
+        }
+        self.young += 1;
+        *cell = self.half << SECTOR_BITS | u32::from(known | sectors);
+        if self.half == HALVES {
+            (self.segments, self.half, self.young) = (Cells::default(), 1, 0);
         }
         (sectors & !known).count_ones()
     }
@@ -124,23 +137,25 @@ impl Footprint {
 #[cfg(test)]
 mod tests {
     use super::{Footprint, Footprints};
+    use warploom_gpu::SEGMENT_BYTES;
 
     #[test]
     fn what_was_accessed_lately_is_not_lacking() {
         let mut footprint = Footprint::with_room(8, false);
-        assert_eq!(footprint.access(0, 0b0011), 2);
-        assert_eq!(footprint.access(0, 0b0110), 1);
+        let mut access = |segment, sectors| footprint.access(segment * SEGMENT_BYTES, sectors);
+        assert_eq!(access(0, 0b0011), 2);
+        assert_eq!(access(0, 0b0110), 1);
         for segment in 1..4 {
-            assert_eq!(footprint.access(segment, 1), 1);
+            assert_eq!(access(segment, 1), 1);
         }
         // In the older half from the next segment on, and back in the younger one once accessed.
-        assert_eq!(footprint.access(4, 1), 1);
-        assert_eq!(footprint.access(0, 0b1111), 1);
+        assert_eq!(access(4, 1), 1);
+        assert_eq!(access(0, 0b1111), 1);
         for segment in 5..8 {
-            assert_eq!(footprint.access(segment, 1), 1);
+            assert_eq!(access(segment, 1), 1);
         }
-        assert_eq!(footprint.access(0, 0b1111), 0);
-        assert_eq!(footprint.access(1, 1), 1);
+        assert_eq!(access(0, 0b1111), 0);
+        assert_eq!(access(1, 1), 1);
     }
 
     /// A segment that one SM has read through its texture cache is missing in the cache of another

@@ -6,8 +6,7 @@ use warploom_gpu::SEGMENT_BYTES;
 
 /// Bytes of a sector.
 pub(super) const SECTOR_BYTES: u32 = 32;
-/// Sectors of a segment.
-const SECTORS: u32 = SEGMENT_BYTES as u32 / SECTOR_BYTES;
+const _: () = assert!(SEGMENT_BYTES == 4 * SECTOR_BYTES as u64 && SECTOR_BYTES == u32::BITS);
 /// Bytes that half a warp accesses whose words are consecutive, and those of one word.
 const ROW_BYTES: u64 = 64;
 const WORD_BYTES: u64 = 4;
@@ -67,9 +66,17 @@ impl Segments {
 }
 
 /// The pieces of `size` bytes of a segment of which bytes are accessed, whole.
+#[inline]
 pub(super) fn whole(bytes: u128, size: u32) -> u128 {
     if bytes == u128::MAX {
         return bytes;
+    }
+    if size == SECTOR_BYTES {
+        let word = |nth: u32| match (bytes >> (SECTOR_BYTES * nth)) as u32 {
+            0 => 0,
+            _ => u128::from(u32::MAX) << (SECTOR_BYTES * nth),
+        };
+        return word(0) | word(1) | word(2) | word(3);
     }
     let piece = first_bytes(size.into());
     let each = (0..SEGMENT_BYTES as u32)
@@ -80,11 +87,10 @@ pub(super) fn whole(bytes: u128, size: u32) -> u128 {
 }
 
 /// The sectors of a segment of which bytes are accessed, bit i for sector i.
+#[inline]
 pub(super) fn sectors(bytes: u128) -> u8 {
-    let touched = |nth: &u32| bytes >> (SECTOR_BYTES * nth) & u128::from(u32::MAX) != 0;
-    (0..SECTORS)
-        .filter(touched)
-        .fold(0, |all, nth| all | 1 << nth)
+    let touched = |nth: u32| u8::from((bytes >> (SECTOR_BYTES * nth)) as u32 != 0) << nth;
+    touched(0) | touched(1) | touched(2) | touched(3)
 }
 
 #[cfg(test)]

@@ -16,8 +16,7 @@ fn of(lines: usize, segments: impl IntoIterator<Item = u64>) -> Accesses {
 fn segments(accesses: &Accesses) -> Vec<u64> {
     let (newer, older) = accesses.last.split_at(accesses.next);
     let all = older.iter().chain(newer);
-    all.map(|entry| entry.access.segment / SEGMENT_BYTES)
-        .collect()
+    all.map(|entry| entry.segment / SEGMENT_BYTES).collect()
 }
 
 #[test]
@@ -45,7 +44,7 @@ fn reads_are_of_whole_sectors_and_writes_of_their_bytes() {
     for kind in [ReplayKind::Read, ReplayKind::Write] {
         accesses.add(0, kind, false, (0, bytes));
     }
-    let kept: Vec<u128> = accesses.last.iter().map(|e| e.access.bytes).collect();
+    let kept: Vec<u128> = accesses.last.iter().map(|e| e.access().bytes).collect();
     assert_eq!(kept, [u128::from(u64::MAX), bytes]);
     // Two sectors each.
     assert_eq!((accesses.count, sectors(1 << 127)), (4, 8));
@@ -63,7 +62,7 @@ fn a_data_cache_without_sectors_reads_whole_lines() {
     ] {
         accesses.add(0, kind, through_l1, (0, 1));
     }
-    let kept: Vec<u128> = accesses.last.iter().map(|e| e.access.bytes).collect();
+    let kept: Vec<u128> = accesses.last.iter().map(|e| e.access().bytes).collect();
     assert_eq!(kept, [u128::MAX, u128::from(u32::MAX), 1]);
     assert_eq!(whole(1 << 70, 64), u128::from(u64::MAX) << 64);
 }
@@ -115,7 +114,7 @@ fn reads_of_textures_go_to_the_texture_cache_of_their_sm() {
     accesses.texture_line = 128;
     accesses.add(1, ReplayKind::Texture, false, (0, 15));
     let entry = accesses.last[0];
-    assert_eq!((entry.sm, entry.access.bytes), (Some(5), u128::MAX));
+    assert_eq!((entry.sm, entry.access().bytes), (Some(5), u128::MAX));
     assert_eq!(entry.cache(), Some((5, 1)));
 }
 
@@ -123,7 +122,7 @@ fn reads_of_textures_go_to_the_texture_cache_of_their_sm() {
 fn only_the_last_accesses_of_an_sm_have_turns() {
     let at = |sm, kind| {
         let mut entry = of(1, [1]).last[0];
-        (entry.sm, entry.access.kind) = (sm, kind);
+        (entry.sm, entry.kind) = (sm, kind);
         entry
     };
     let [read, texture] = [ReplayKind::Read, ReplayKind::Texture];
