@@ -112,6 +112,8 @@ macro_rules! policies {
             clippy::large_enum_variant,
             reason = "made once for each part of the machine and never moved: a box costs more"
         )]
+        // The tag comes first, where the small policies are.
+        #[repr(u8)]
         pub enum $Policy {
             $(#[doc = concat!("`", $name, "`: ", $meaning, ".")] $Variant($Variant),)+
             /// A policy from outside this crate.

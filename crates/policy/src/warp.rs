@@ -422,12 +422,17 @@ impl WarpPolicy {
         ready: WarpMask,
     ) -> Option<WarpSlot> {
         of_inlined_policy!(self, p => pick_and_tell(p, &view(), ready);
-            else self.pick_with_view(&view(), ready))
+            else self.pick_with_view(view, ready))
     }
 
+    /// Makes the view here, so that the caller does not read what only a view needs.
     #[inline(never)]
-    fn pick_with_view(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        let picked = self.pick_by(|| *view, ready);
+    fn pick_with_view<'a>(
+        &mut self,
+        view: impl Fn() -> WarpView<'a>,
+        ready: WarpMask,
+    ) -> Option<WarpSlot> {
+        let picked = self.pick_by(view, ready);
         if let Some(slot) = picked {
             self.on_issue(slot);
         }

@@ -125,10 +125,10 @@ impl<T: Clone, const N: usize> Pool<T, N> {
         self.entries.len() - self.free.len()
     }
 
-    /// Number of entries that are free.
+    /// True if an entry is free.
     #[inline]
-    pub fn available(&self) -> usize {
-        N - self.used()
+    pub fn has_free(&self) -> bool {
+        !self.free.is_empty() || self.entries.len() < N
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
         let mut pool = Pool::<u8, 2>::new(0);
         let (a, b) = (pool.take().expect("one"), pool.take().expect("two"));
         assert!(a != b && pool.take().is_none());
-        assert_eq!((pool.used(), pool.available()), (2, 0));
+        assert_eq!((pool.used(), pool.has_free()), (2, false));
         pool[a] = 7;
         pool.give(b);
         assert_eq!((pool[a], pool.take()), (7, Some(b)));

@@ -10,7 +10,7 @@ use crate::scheduler::Scheduler;
 use crate::sm::Sm;
 use crate::stage::{Issued, StageRegisters, bit_of, pipe_of_bit};
 use crate::warps::{CopyRole, WarpPipelineState};
-use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
+use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{DeviceMemory, Effect, Fault, MemPort, StepOut, report_finding, step};
 use warploom_policy::{Progress, WarpMask, WarpScheduler};
@@ -29,23 +29,33 @@ struct Issuer {
 impl Sm {
     /// Runs all schedulers for one cycle.
     pub(crate) fn issue(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
-        if self.warps.slots() <= u64::BITS as usize {
-            self.issue_among::<true>(now, memory)
+        if self.issues_plainly {
+            self.issue_among::<true, true>(now, memory)
+        } else if self.warps.slots() <= u64::BITS as usize {
+            self.issue_among_few(now, memory)
         } else {
             self.issue_among_many(now, memory)
         }
     }
 
+    /// Runs all schedulers of an SM that has at most 64 warp slots.
+    #[inline(never)]
+    fn issue_among_few(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
+        self.issue_among::<true, false>(now, memory)
+    }
+
     /// Runs all schedulers of an SM that has more than 64 warp slots.
     #[inline(never)]
     fn issue_among_many(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
-        self.issue_among::<false>(now, memory)
+        self.issue_among::<false, false>(now, memory)
     }
 
     /// Runs all schedulers. `FEW` says that the SM has at most 64 warp slots, so that the compiler
-    /// knows the upper half of every mask to be empty.
+    /// knows the upper half of every mask to be empty. `PLAIN` says that a warp issues one
+    /// instruction a cycle, and that all schedulers are [plain](Scheduler::is_plain): most
+    /// machines spend no time on what only others have.
     #[inline(always)]
-    fn issue_among<const FEW: bool>(
+    fn issue_among<const FEW: bool, const PLAIN: bool>(
         &mut self,
         now: Cycle,
         memory: &DeviceMemory,
@@ -53,7 +63,7 @@ impl Sm {
         let n = self.schedulers.len();
         let mut s = self.first_scheduler();
         for _ in 0..n {
-            let cause = self.schedule::<FEW>(s, now, memory)?;
+            let cause = self.schedule::<FEW, PLAIN>(s, now, memory)?;
             self.counters.slots[cause as usize] += 1;
             s = if s + 1 == n { 0 } else { s + 1 };
         }
@@ -144,7 +154,11 @@ impl Sm {
         if mask == 0 {
             return 0;
         }
-        let mut closed = self.closed_pipes(s);
+        let full = self.full_pipes(s);
+        if full == 0 {
+            return mask;
+        }
+        let mut closed = with_choice(full);
         let mut free = mask;
         // Every instruction uses one pipe, and few pipes are closed at a time.
         while closed != 0 {
@@ -155,9 +169,14 @@ impl Sm {
     }
 
     /// The pipes that accept nothing from scheduler `s`, as a mask of their [`bit_of`].
-    #[inline]
     fn closed_pipes(&self, s: usize) -> u64 {
-        let full = with_choice(self.collectors.input.full(self.sub_core(s)));
+        with_choice(self.full_pipes(s))
+    }
+
+    /// `closed_pipes` without the choice of two pipes.
+    #[inline]
+    fn full_pipes(&self, s: usize) -> u64 {
+        let full = self.collectors.input.full(self.sub_core(s));
         let records = if self.ldst.has_room() {
             0
         } else {
@@ -168,13 +187,13 @@ impl Sm {
 
     /// Runs one scheduler for one cycle. Returns the cause to which the cycle is attributed.
     #[inline(always)]
-    fn schedule<const FEW: bool>(
+    fn schedule<const FEW: bool, const PLAIN: bool>(
         &mut self,
         s: usize,
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<SlotCause, Fault> {
-        if let Some(cause) = self.pass_taken_slot(s, now) {
+        if !PLAIN && let Some(cause) = self.pass_taken_slot(s, now) {
             return Ok(cause);
         }
         let Scheduler {
@@ -190,10 +209,10 @@ impl Sm {
         let wrong = own & self.warps.flush;
         let clear = own & self.warps.clear & !self.warps.flush;
         let mut ready = self.with_free_pipe(s, clear);
-        if now < memory_from {
+        if !PLAIN && now < memory_from {
             ready &= !self.warps.next_pipe[Pipe::Mem as usize];
         }
-        let picked = if wants_cycles {
+        let picked = if !PLAIN && wants_cycles {
             self.pick_watched::<FEW>(now, s, ready, wrong)
         } else {
             self.pick(s, ready, wrong)
@@ -216,10 +235,12 @@ impl Sm {
             scheduler: s,
             sub_core: self.sub_core(s),
         };
-        let issued = self.issue_from(issuer, now, memory)?;
-        if self.schedulers[s].wants_progress {
-            self.tell_progress(issuer, issued);
-        }
+        let issued = if PLAIN {
+            self.issue_one::<PLAIN>(issuer, now, memory)?;
+            1
+        } else {
+            self.issue_from(issuer, now, memory)?
+        };
         self.detail.issues[usize::from(issued > 1)][s % MAX_SCHEDULERS] += 1;
         Ok(SlotCause::Issued)
     }
@@ -254,11 +275,15 @@ impl Sm {
     ) -> Result<u32, Fault> {
         let next = self.warps.next_pipe_of(issuer.slot.index());
         let first = open_pipe(&self.collectors.input, issuer.sub_core, next);
-        self.issue_one(issuer, now, memory)?;
-        if self.max_issue_per_warp == 1 {
-            return Ok(1);
+        self.issue_one::<false>(issuer, now, memory)?;
+        let issued = match self.max_issue_per_warp {
+            1 => 1,
+            _ => self.issue_further(issuer, first, now, memory)?,
+        };
+        if self.schedulers[issuer.scheduler].wants_progress {
+            self.tell_progress(issuer, issued);
         }
-        self.issue_further(issuer, first, now, memory)
+        Ok(issued)
     }
 
     /// Issues further instructions from a warp whose first instruction of this cycle went to pipe
@@ -300,7 +325,7 @@ impl Sm {
                 break;
             }
             last = pipe;
-            self.issue_one(issuer, now, memory)?;
+            self.issue_one::<false>(issuer, now, memory)?;
             issued += 1;
         }
         Ok(issued)
@@ -308,7 +333,7 @@ impl Sm {
 
     /// Executes the next instruction of a warp and puts it into its pipe's input register.
     #[inline(always)]
-    fn issue_one(
+    fn issue_one<const PLAIN: bool>(
         &mut self,
         issuer: Issuer,
         now: Cycle,
@@ -336,9 +361,11 @@ impl Sm {
         own.pipe_cycles[pipe as usize] += u64::from(inst.interval);
         self.counters.pipe_cycles[pipe as usize] += u64::from(inst.interval);
         let energy = prepared.energy[pc.index()];
-        count_issue(own, &mut self.counters, inst.bank_writes.len, energy, out);
-        let slots = (prepared.further_slots(pc), inst.latency);
-        self.schedulers[issuer.scheduler].issues(now, pipe, slots);
+        count_issue(own, &mut self.counters, energy, out);
+        if !PLAIN {
+            let slots = (prepared.further_slots(pc), inst.latency);
+            self.schedulers[issuer.scheduler].issues(now, pipe, slots);
+        }
         self.warps.issued((slot, pc), inst, prepared, goes_on);
         let id = self
             .flights
@@ -482,31 +509,32 @@ pub(crate) const fn with_choice(closed: u64) -> u64 {
 
 /// Counts an issued instruction for its kernel and for the SM.
 #[inline]
-fn count_issue(
-    own: &mut KernelCounters,
-    all: &mut SmCounters,
-    registers_written: u16,
-    energy: EnergyFacts,
-    out: &StepOut,
-) {
-    let lanes = count_lanes(out.active);
-    own.warp_instructions += 1;
-    own.thread_instructions += lanes as u64;
-    all.warp_instructions += 1;
-    all.thread_instructions += lanes as u64;
-    all.issued_without_lanes += u64::from(lanes == 0);
-    if !energy.is_constant_load() {
-        all.register_writes += u64::from(registers_written);
-    }
-    all.other_operands += energy.other_operands();
-    if let Some(unit) = energy.unit() {
-        all.unit_warps[unit] += 1;
-        all.unit_lanes[unit] += lanes as u64;
-    }
-    let on_stack = if out.stack_active == out.active {
-        lanes
+fn count_issue(own: &mut KernelCounters, all: &mut SmCounters, energy: EnergyFacts, out: &StepOut) {
+    let lanes = if out.active == LaneMask::MAX {
+        all.issued_by_lanes[LaneMask::BITS as usize - 1] += 1;
+        u64::from(LaneMask::BITS)
     } else {
-        count_lanes(out.stack_active)
+        count_some_lanes(all, out)
     };
+    own.warp_instructions += 1;
+    own.thread_instructions += lanes;
+    all.warp_instructions += 1;
+    all.thread_instructions += lanes;
+    all.register_writes += u64::from(energy.registers_written);
+    all.other_operands += u64::from(energy.other_operands);
+    if let Some(warps) = all.unit_warps.get_mut(usize::from(energy.unit)) {
+        *warps += 1;
+        all.unit_lanes[usize::from(energy.unit)] += lanes;
+    }
+}
+
+/// Counts an instruction that does not take effect in all lanes. Returns the number of lanes in
+/// which it does.
+#[inline]
+fn count_some_lanes(all: &mut SmCounters, out: &StepOut) -> u64 {
+    let lanes = out.active.count_ones();
+    all.issued_without_lanes += u64::from(lanes == 0);
+    let on_stack = count_lanes(out.stack_active);
     all.issued_by_lanes[on_stack - 1] += 1;
+    u64::from(lanes)
 }

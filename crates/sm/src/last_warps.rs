@@ -93,6 +93,14 @@ impl Sm {
         {
             *wants_cycles = policy.wants_cycles() || has_quotas || paused & *own != 0;
         }
+        self.find_plain_schedulers();
+    }
+
+    /// Finds out whether all schedulers are plain.
+    pub(crate) fn find_plain_schedulers(&mut self) {
+        self.issues_plainly = self.warps.slots() <= u64::BITS as usize
+            && self.max_issue_per_warp == 1
+            && self.schedulers.iter().all(Scheduler::is_plain);
     }
 
     /// States of the warps that are not paused, between two cycles. Of the warps of a scheduler

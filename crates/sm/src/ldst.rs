@@ -307,7 +307,7 @@ impl Ldst {
     /// True if there are free records for another instruction.
     #[inline]
     pub fn has_room(&self) -> bool {
-        self.insts.available().min(self.lists.available()) > 0
+        self.insts.has_free() && self.lists.has_free()
     }
 
     /// Number of replies that memory sends for a request.

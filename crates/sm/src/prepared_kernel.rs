@@ -90,53 +90,36 @@ pub struct TimedInst {
 
 const _: () = assert!(size_of::<TimedInst>() == 64);
 
-/// Facts about an instruction for the counters of energy: the number of its execution unit, or
-/// [`NO_UNIT`]; above these bits the number of its source operands that are no registers, at most
-/// three; in the last bit whether it loads a parameter or a constant.
+/// Facts about an instruction for the counters of energy.
 #[derive(Clone, Copy, Debug)]
-pub struct EnergyFacts(u8);
-
-/// Bits of [`EnergyFacts`] that hold the unit.
-const UNIT_BITS: u32 = 5;
-/// Unit of an instruction that uses no execution unit.
-const NO_UNIT: u8 = (1 << UNIT_BITS) - 1;
-/// Largest number of operands that is stored, as a mask of its bits.
-const OPERANDS: u8 = 3;
-/// Bit of loads of parameters and constants.
-const CONSTANT_LOAD: u8 = 1 << 7;
-const _: () = assert!(Unit::COUNT <= NO_UNIT as usize);
+pub struct EnergyFacts {
+    /// Registers that it writes when it issues: none for loads of parameters and constants. In
+    /// machine code these are operands of other instructions, so that they write no register;
+    /// GPGPU-Sim's power model counts none either.
+    pub registers_written: u16,
+    /// Number of source operands that are no registers.
+    pub other_operands: u8,
+    /// Number of its execution unit; [`Unit::COUNT`] for branches, barriers and accesses to memory.
+    pub unit: u8,
+}
 
 impl EnergyFacts {
     fn of(facts: &InstFacts) -> Self {
-        let unit = facts.unit.map_or(NO_UNIT, |unit| unit.index() as u8);
-        let operands = facts.other_operands.min(OPERANDS) << UNIT_BITS;
-        let constant = match facts.class {
-            InstClass::Load(MemClass::Const | MemClass::Param) => CONSTANT_LOAD,
-            _ => 0,
+        let unit = facts.unit.map_or(Unit::COUNT, |unit| unit.index());
+        let registers_written = match facts.class {
+            InstClass::Load(MemClass::Const | MemClass::Param) => 0,
+            _ => facts.bank_writes.len() as u16,
         };
-        Self(unit | operands | constant)
-    }
-
-    /// Number of the execution unit; `None` for branches, barriers and accesses to memory.
-    #[inline]
-    pub fn unit(self) -> Option<usize> {
-        let unit = self.0 & NO_UNIT;
-        (unit != NO_UNIT).then_some(usize::from(unit))
-    }
-
-    /// Number of source operands that are no registers, at most three.
-    #[inline]
-    pub fn other_operands(self) -> u64 {
-        u64::from(self.0 >> UNIT_BITS & OPERANDS)
-    }
-
-    /// True for loads of parameters and constants. In machine code these are operands of other
-    /// instructions, so that they write no register; GPGPU-Sim's power model counts none either.
-    #[inline]
-    pub fn is_constant_load(self) -> bool {
-        self.0 & CONSTANT_LOAD != 0
+        Self {
+            registers_written,
+            other_operands: facts.other_operands.min(MOST_OPERANDS),
+            unit: unit as u8,
+        }
     }
 }
+
+/// Most source operands that are no registers: a machine instruction has no more than three.
+const MOST_OPERANDS: u8 = 3;
 
 /// A kernel in flight.
 pub struct PreparedKernel {

@@ -12,8 +12,8 @@ use warploom_config::GpuSpec;
 use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpScheduler, WarpTable};
 use warploom_state::State;
 
-/// A warp scheduler of an SM. Small fields come first, because a policy takes the room of the
-/// largest one.
+/// A warp scheduler of an SM. What a [plain](Scheduler::is_plain) one needs comes first, because a
+/// policy takes the room of the largest one.
 #[derive(State)]
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
@@ -26,6 +26,11 @@ pub(crate) struct Scheduler {
     pub wants_progress: bool,
     /// Cause for which it issues nothing while the SM is at rest.
     pub resting: SlotCause,
+    /// True if instructions take further issue slots, or keep those behind them waiting.
+    #[state(fixed)]
+    spaces_issues: bool,
+    /// Policy that picks the warp. It begins in the line of the host's cache that every cycle reads.
+    pub policy: WarpPolicy,
     /// Warps that could issue and that the policy let not issue in cycle `held_at`. While the SM is
     /// at rest or sleeps, the policy goes on holding them back.
     pub held: WarpMask,
@@ -42,8 +47,6 @@ pub(crate) struct Scheduler {
     /// Cycles in which it issues nothing.
     #[state(scratch)]
     pub idle: IdleCycles,
-    /// Policy that picks the warp.
-    pub policy: WarpPolicy,
 }
 
 impl Scheduler {
@@ -63,6 +66,12 @@ impl Scheduler {
         if pipe == Pipe::Mem {
             self.memory_from = now + self.memory_cycles;
         }
+    }
+
+    /// True if the scheduler does nothing in a cycle but let its policy pick a warp, of which an
+    /// instruction issues.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.wants_cycles && !self.wants_progress && !self.spaces_issues
     }
 
     /// Notes that the warp in a slot has exited, or that its context was switched out. The policy
@@ -166,6 +175,8 @@ pub(crate) fn schedulers(
             wants_cycles: policy.wants_cycles(),
             wants_progress: policy.wants_progress(),
             resting: SlotCause::NoWarp,
+            spaces_issues: spec.sm.machine_instructions || spec.sm.memory_issue_cycles > 1,
+            policy,
             held: 0,
             held_at: 0,
             slots: IssueSlots::default(),
@@ -173,7 +184,6 @@ pub(crate) fn schedulers(
             memory_cycles: spec.sm.memory_issue_cycles.into(),
             next: NextAccesses::default(),
             idle: IdleCycles::default(),
-            policy,
         }
     };
     (0..n).map(scheduler).collect()

@@ -87,6 +87,9 @@ pub struct Sm {
     pub(crate) wide_awake: bool,
     /// True if fetch, schedulers and collectors have nothing to do until input comes to them.
     pub(crate) at_rest: bool,
+    /// True if a warp issues one instruction a cycle, and all schedulers are
+    /// [plain](Scheduler::is_plain).
+    pub(crate) issues_plainly: bool,
     /// True if the load/store unit runs once in a cycle and does not step the collectors.
     one_turn: bool,
     /// True if a policy is told of the use of the path to memory.
@@ -218,7 +221,7 @@ impl Sm {
         let blocks = blocks.max(sm.max_blocks);
         let schedulers = schedulers(spec, slots, own);
         let (interest, tells_memory_use) = interests(&schedulers);
-        Self {
+        let mut made = Self {
             id,
             env: environment(spec, id, slots),
             style: spec.gpu.style,
@@ -284,7 +287,10 @@ impl Sm {
             memory_use: None,
             one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
             rested: 0,
-        }
+            issues_plainly: false,
+        };
+        made.find_plain_schedulers();
+        made
     }
 
     /// Makes a kernel known, before its first block.

@@ -127,7 +127,7 @@ impl Sm {
     /// warp was ready but those that the policy holds back, and no buffer held the wrong path.
     #[inline]
     pub(crate) fn tell_idle(&mut self, cycles: u64) {
-        if self.schedulers.iter().any(|s| s.wants_cycles) {
+        if !self.issues_plainly && self.schedulers.iter().any(|s| s.wants_cycles) {
             if self.warps.slots() <= u64::BITS as usize {
                 self.tell_idle_of::<true>(cycles);
             } else {
@@ -156,6 +156,9 @@ impl Sm {
     /// Tells policies of all cycles that have passed, before counters are read or state is saved.
     #[inline]
     pub(crate) fn end_idle_cycles(&mut self) {
+        if self.issues_plainly {
+            return;
+        }
         for scheduler in &mut self.schedulers {
             if scheduler.wants_cycles {
                 scheduler.tell_passed(&self.warps.table);

@@ -212,6 +212,7 @@ impl Sm {
     }
 
     /// The next transaction to send, as a request, and the number of those that follow it.
+    #[inline(always)]
     pub(super) fn next_transaction(&self, now: Cycle, id: MemId) -> Option<(Request, usize)> {
         let inst = &self.ldst.insts[id.0];
         let list = &self.ldst.lists[inst.list];
