@@ -15,6 +15,9 @@ use warploom_config::ModelStyle;
 use warploom_exec::{DeviceMemory, Effect, Fault, MemPort, StepOut, report_finding, step};
 use warploom_policy::{Progress, WarpMask, WarpScheduler};
 
+/// Mask of the first 64 warp slots.
+const FIRST_64: WarpMask = u64::MAX as WarpMask;
+
 /// Most findings of the checks that an SM keeps.
 const MAX_FINDINGS: usize = 64;
 
@@ -148,9 +151,9 @@ impl Sm {
     }
 
     /// The warps of `mask` whose next instruction finds a place in its pipe's input register. All
-    /// of them belong to scheduler `s`.
+    /// of them belong to scheduler `s`. `FEW` says that the SM has at most 64 warp slots.
     #[inline]
-    pub(crate) fn with_free_pipe(&self, s: usize, mask: WarpMask) -> WarpMask {
+    pub(crate) fn with_free_pipe<const FEW: bool>(&self, s: usize, mask: WarpMask) -> WarpMask {
         if mask == 0 {
             return 0;
         }
@@ -162,7 +165,8 @@ impl Sm {
         let mut free = mask;
         // Every instruction uses one pipe, and few pipes are closed at a time.
         while closed != 0 {
-            free &= !self.warps.next_pipe[pipe_of_bit(closed)];
+            let waiting = self.warps.next_pipe[pipe_of_bit(closed)].mask();
+            free &= !(waiting & if FEW { FIRST_64 } else { WarpMask::MAX });
             closed &= closed - 1;
         }
         free
@@ -203,12 +207,12 @@ impl Sm {
             ..
         } = self.schedulers[s];
         if FEW {
-            all &= WarpMask::from(u64::MAX);
+            all &= FIRST_64;
         }
         let own = all & !self.warps.waiting();
         let wrong = own & self.warps.flush;
         let clear = own & self.warps.clear & !self.warps.flush;
-        let mut ready = self.with_free_pipe(s, clear);
+        let mut ready = self.with_free_pipe::<FEW>(s, clear);
         if !PLAIN && now < memory_from {
             ready &= !self.warps.next_pipe[Pipe::Mem as usize];
         }

@@ -119,7 +119,7 @@ impl Sm {
             excess_arithmetic: u64::from((clear & !memory).count_ones()),
         };
         for (s, scheduler) in self.schedulers.iter().enumerate() {
-            let ready = self.with_free_pipe(s, clear & scheduler.own);
+            let ready = self.with_free_pipe::<false>(s, clear & scheduler.own);
             if ready & !memory != 0 {
                 counts.excess_arithmetic -= 1;
             } else if ready != 0 {

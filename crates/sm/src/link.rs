@@ -22,6 +22,8 @@ pub struct Outgoing {
 #[derive(Clone, Debug, State)]
 pub struct Link {
     flit_bytes: u32,
+    /// Number of flits of a packet without data.
+    header_flits: u32,
     /// Number of flits that may still be sent.
     credits: u32,
     /// Further credits, each with the cycle from which it counts, oldest first.
@@ -45,6 +47,7 @@ impl Link {
         Self {
             most_a_packet: flits.clone().next_back().unwrap_or(0),
             flit_bytes,
+            header_flits: Request::HEADER_BYTES.div_ceil(flit_bytes),
             credits,
             coming: TimedQueue::new(32),
             most_a_cycle: flits.sum(),
@@ -57,7 +60,11 @@ impl Link {
     /// Number of flits of a packet of `bytes` bytes.
     #[inline]
     pub fn flits(&self, bytes: u32) -> u32 {
-        bytes.div_ceil(self.flit_bytes)
+        // Most packets are headers alone, and a division takes as long as twenty other instructions.
+        match bytes {
+            Request::HEADER_BYTES => self.header_flits,
+            _ => bytes.div_ceil(self.flit_bytes),
+        }
     }
 
     /// True if there is room for a request.

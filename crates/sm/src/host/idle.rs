@@ -82,7 +82,7 @@ impl Sm {
         let nobody_issues = |s: usize| {
             let Scheduler { own, held, .. } = self.schedulers[s];
             let own = clear & own & !held;
-            (own == 0 || self.with_free_pipe(s, own) == 0) && !self.has_taken_slots(s)
+            (own == 0 || self.with_free_pipe::<false>(s, own) == 0) && !self.has_taken_slots(s)
         };
         self.collectors.is_stalled(!self.ldst.can_accept())
             && w.astray() == 0

@@ -33,6 +33,9 @@ impl Sm {
         self.try_cache(now, id, |ldst| Some(&mut ldst.l1c))
     }
 
+    /// Tries the data cache. Part of its caller, because an instruction that is refused tries again
+    /// in each cycle in which the cause may have ended.
+    #[inline(always)]
     pub(super) fn try_data(&mut self, now: Cycle, id: MemId) -> Try {
         if self.ldst.plain_l1d {
             self.try_cache(now, id, |ldst| ldst.l1d.as_mut())
