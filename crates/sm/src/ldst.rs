@@ -81,10 +81,10 @@ pub struct Ldst {
     /// Use of the data cache's memory.
     pub(crate) l1d_use: L1dUse,
     l1_latency: u32,
-    /// Bytes of an aligned block that holds the accesses which enter the data cache in a cycle: a
-    /// line, or all memory.
-    l1_entry_bytes: u64,
-    /// Number of the block of the access that entered the data cache last.
+    /// Mask of the address bits that are equal in all accesses which enter the data cache in a
+    /// cycle: those of a line's address, or none.
+    l1_entry_mask: u64,
+    /// These bits of the access that entered the data cache last.
     line: u64,
     shared_latency: u32,
     responses: FixedQueue<Reply>,
@@ -188,9 +188,9 @@ impl Ldst {
             perfect_constant: spec.sm.perfect_inst_const_cache || spec.sm.perfect_const_cache,
             banks: vec![Bank::new(spec.sm.l1d_latency_cycles.max(1)); banks],
             l1_latency: spec.sm.l1d_latency_cycles,
-            l1_entry_bytes: match spec.sm.l1d_one_line {
-                true => spec.l1d.line_bytes.into(),
-                false => u64::MAX,
+            l1_entry_mask: match spec.sm.l1d_one_line {
+                true => !(u64::from(spec.l1d.line_bytes) - 1),
+                false => 0,
             },
             line: 0,
             bank_of: BankIndex::new(&spec.sm),

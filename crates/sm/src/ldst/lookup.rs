@@ -1,12 +1,12 @@
 //! Delayed look-ups of the data cache (4.x).
 
-use super::{allocation, mem_of};
+use super::{Ldst, allocation, mem_of};
 use crate::flight::MemId;
 use crate::prepared_kernel::prepared_kernel;
 use crate::scheduler::tell_changing;
 use crate::sm::Sm;
 use warploom_base::Cycle;
-use warploom_mem::cache::AccessOutcome;
+use warploom_mem::cache::{Access, AccessOutcome};
 use warploom_mem::{AccessKind, Request};
 
 impl Sm {
@@ -22,37 +22,64 @@ impl Sm {
 
     /// Looks up the oldest access of a bank, which is due.
     fn look_up(&mut self, now: Cycle, number: usize) {
-        let ldst = &mut self.ldst;
-        let bank = &mut ldst.banks[number];
-        let (Some((_, request)), Some(l1d)) = (bank.delayed.front(), &mut ldst.l1d) else {
+        let Ldst {
+            banks,
+            l1d,
+            plain_l1d,
+            ..
+        } = &mut self.ldst;
+        let (Some((_, request)), Some(l1d)) = (banks[number].delayed.front(), l1d) else {
             return;
         };
-        if let Some((kind, reason, refusal)) = bank.blocked
+        if let Some((kind, reason, refusal)) = banks[number].blocked
             && l1d.still_refuses(refusal)
         {
             return l1d.count_failed(kind, reason, 1);
         }
-        let access = if ldst.plain_l1d {
-            l1d.access(now, request)
+        let access = if *plain_l1d {
+            Some(l1d.access(now, request))
         } else {
-            if ldst.warps_allocate {
-                tell_changing(&mut self.schedulers, &self.warps.table);
-            }
-            let parts = allocation::Parts {
-                l1d,
-                policy: &mut ldst.allocation,
-                schedulers: &self.schedulers,
-                warps: &self.warps,
-                warps_allocate: ldst.warps_allocate,
-                names_accessors: ldst.names_accessors,
-                watch: ldst.watch.as_deref_mut(),
-                insts: &mut ldst.insts,
-                victims: ldst.victims.as_deref_mut(),
-                sm: &mut self.counters,
-                detail: &mut self.detail,
-                sectored_l2: ldst.sectored_l2,
-            };
-            allocation::access(parts, now, request)
+            self.access_by_policy(now, number)
+        };
+        if let Some(access) = access {
+            self.accessed_bank(number, access);
+        }
+    }
+
+    /// Accesses the data cache for the oldest access of a bank where policies take part. Out of
+    /// line, because the compiler would compute before the loop over banks what this needs.
+    #[inline(never)]
+    fn access_by_policy(&mut self, now: Cycle, number: usize) -> Option<Access> {
+        let ldst = &mut self.ldst;
+        let (_, request) = ldst.banks[number].delayed.front()?;
+        if ldst.warps_allocate {
+            tell_changing(&mut self.schedulers, &self.warps.table);
+        }
+        let parts = allocation::Parts {
+            l1d: ldst.l1d.as_mut()?,
+            policy: &mut ldst.allocation,
+            schedulers: &self.schedulers,
+            warps: &self.warps,
+            warps_allocate: ldst.warps_allocate,
+            names_accessors: ldst.names_accessors,
+            watch: ldst.watch.as_deref_mut(),
+            insts: &mut ldst.insts,
+            victims: ldst.victims.as_deref_mut(),
+            sm: &mut self.counters,
+            detail: &mut self.detail,
+            sectored_l2: ldst.sectored_l2,
+        };
+        Some(allocation::access(parts, now, request))
+    }
+
+    /// Notes the result of the oldest access of a bank, which leaves the bank unless the data cache
+    /// has refused it.
+    #[inline(always)]
+    fn accessed_bank(&mut self, number: usize, access: Access) {
+        let ldst = &mut self.ldst;
+        let bank = &mut ldst.banks[number];
+        let (Some((_, request)), Some(l1d)) = (bank.delayed.front(), &mut ldst.l1d) else {
+            return;
         };
         let &Request { kind, token, .. } = request;
         if let AccessOutcome::ReservationFail(reason) = access.outcome {

@@ -163,7 +163,7 @@ impl Sm {
         if full && first {
             return self.block(id, Cause::FullBank(number));
         }
-        let line = next.addr / ldst.l1_entry_bytes;
+        let line = next.addr & ldst.l1_entry_mask;
         let other_line = !first && line != ldst.line;
         if full || other_line || ldst.banks[number].entered == now {
             return Try::BankConflict;
