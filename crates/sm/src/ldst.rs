@@ -84,7 +84,7 @@ pub struct Ldst {
     /// Mask of the address bits that are equal in all accesses which enter the data cache in a
     /// cycle: those of a line's address, or none.
     l1_entry_mask: u64,
-    /// These bits of the access that entered the data cache last.
+    /// Masked address of the access that entered the data cache last.
     line: u64,
     shared_latency: u32,
     responses: FixedQueue<Reply>,

@@ -60,7 +60,7 @@ impl Link {
     /// Number of flits of a packet of `bytes` bytes.
     #[inline]
     pub fn flits(&self, bytes: u32) -> u32 {
-        // Most packets are headers alone, and a division takes as long as twenty other instructions.
+        // Most packets are headers alone, and a division takes long.
         match bytes {
             Request::HEADER_BYTES => self.header_flits,
             _ => bytes.div_ceil(self.flit_bytes),

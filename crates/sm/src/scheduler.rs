@@ -29,7 +29,7 @@ pub(crate) struct Scheduler {
     /// True if instructions take further issue slots, or keep those behind them waiting.
     #[state(fixed)]
     spaces_issues: bool,
-    /// Policy that picks the warp. It begins in the line of the host's cache that every cycle reads.
+    /// Policy that picks the warp. It begins in the line that every cycle reads.
     pub policy: WarpPolicy,
     /// Warps that could issue and that the policy let not issue in cycle `held_at`. While the SM is
     /// at rest or sleeps, the policy goes on holding them back.

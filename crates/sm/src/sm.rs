@@ -218,10 +218,9 @@ impl Sm {
         let context = Contexts::of(spec, slots);
         let contexts = context.as_ref().map_or(0, |c| c.count());
         let blocks = context.as_ref().map_or(0, |c| c.count_blocks());
-        let blocks = blocks.max(sm.max_blocks);
         let schedulers = schedulers(spec, slots, own);
         let (interest, tells_memory_use) = interests(&schedulers);
-        let mut made = Self {
+        Self {
             id,
             env: environment(spec, id, slots),
             style: spec.gpu.style,
@@ -261,7 +260,7 @@ impl Sm {
             mem_unit_ports: sm.mem_unit_ports.max(1),
             skip_idle: spec.sim.skip_idle,
             resources: Resources::of(sm),
-            places: vec![Place::default(); blocks as usize],
+            places: vec![Place::default(); blocks.max(sm.max_blocks) as usize],
             taken_blocks: 0,
             taken_warps: 0,
             moved: Vec::with_capacity(2 * contexts),
@@ -288,14 +287,13 @@ impl Sm {
             one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
             rested: 0,
             issues_plainly: false,
-        };
-        made.find_plain_schedulers();
-        made
+        }
     }
 
     /// Makes a kernel known, before its first block.
     pub fn load_kernel(&mut self, image: Arc<PreparedKernel>) {
         self.warps.reserve_scoreboard(image.score_words());
+        self.find_plain_schedulers();
         let slot = image.slot.index();
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
         self.needs_settled |= image.lookahead == Lookahead::Settled;
