@@ -74,23 +74,46 @@ pub(crate) const fn only(slot: WarpSlot) -> WarpMask {
     if slot.0 < 64 { bit } else { bit << 64 }
 }
 
-/// The slots of a mask, lowest first.
+/// The slots of a mask, lowest first. Faster with [`Iterator::for_each`], or another method that
+/// folds, than in a loop.
 #[inline]
-pub fn warps_of(mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
+pub fn warps_of(mask: WarpMask) -> WarpsOf {
     // Words of 64 bits are faster on most hosts than one of 128.
-    let (mut low, mut high) = (mask as u64, (mask >> 64) as u64);
-    std::iter::from_fn(move || {
-        let (word, first) = if low != 0 {
-            (&mut low, 0)
-        } else {
-            (&mut high, 64)
-        };
-        (*word != 0).then(|| {
-            let slot = first + word.trailing_zeros();
-            *word &= *word - 1;
-            WarpSlot(slot as u16)
-        })
-    })
+    WarpsOf([mask as u64, (mask >> 64) as u64])
+}
+
+/// Iterator over the slots of a mask, by its two words.
+#[derive(Clone, Debug)]
+pub struct WarpsOf([u64; 2]);
+
+/// Takes the lowest slot of a word that is not 0 and whose slots begin at `first`.
+#[inline(always)]
+fn take_lowest(word: &mut u64, first: u32) -> WarpSlot {
+    let slot = first + word.trailing_zeros();
+    *word &= *word - 1;
+    WarpSlot(slot as u16)
+}
+
+impl Iterator for WarpsOf {
+    type Item = WarpSlot;
+
+    #[inline]
+    fn next(&mut self) -> Option<WarpSlot> {
+        let Self([low, high]) = self;
+        let (word, first) = if *low != 0 { (low, 0) } else { (high, 64) };
+        (*word != 0).then(|| take_lowest(word, first))
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, WarpSlot) -> B>(self, init: B, mut f: F) -> B {
+        let mut value = init;
+        for (mut word, first) in self.0.into_iter().zip([0, 64]) {
+            while word != 0 {
+                value = f(value, take_lowest(&mut word, first));
+            }
+        }
+        value
+    }
 }
 
 /// View of an SM that a warp scheduler has in one cycle.
@@ -362,6 +385,7 @@ impl WarpPolicy {
     /// cycle. `view` gets the warps that are held back. `sorted` returns the warps of `ready` by
     /// their next instructions, and `next` the next instruction of a warp. Cheaper than single
     /// calls, each of which finds out which policy it is for.
+    #[inline(always)]
     pub fn run_cycle(
         &mut self,
         view: &mut WarpView<'_>,
@@ -504,6 +528,7 @@ impl WarpScheduler for WarpPolicy {
         of_policy!(self, p => p.parks())
     }
 
+    #[inline]
     fn may_miss(&self) -> WarpMask {
         of_policy!(self, p => p.may_miss())
     }

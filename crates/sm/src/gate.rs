@@ -6,7 +6,7 @@ use crate::scheduler::Scheduler;
 use crate::sm::Sm;
 use crate::warps::{WarpPipelineState, Warps};
 use warploom_base::{Cycle, WarpSlot};
-use warploom_policy::{NextInst, WarpMask, WarpScheduler, WarpView, warps_of};
+use warploom_policy::{MemoryUse, NextInst, WarpMask, WarpScheduler, WarpView, warps_of};
 
 /// A cycle that never comes. The one after it says that no policy holds back warps.
 pub(crate) const LAST: Cycle = Cycle::MAX - 1;
@@ -86,13 +86,19 @@ impl Sm {
     }
 
     /// Tells policies of the use of the path to memory, if it has changed.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn tell_memory_use(&mut self) {
-        let mut used = self.ldst.memory_use();
-        used.parked = self.parked_warps();
-        if self.memory_use == Some(used) {
-            return;
+        let used = MemoryUse {
+            parked: self.parked_warps(),
+            ..self.ldst.memory_use()
+        };
+        if self.memory_use.is_none_or(|known| known != used) {
+            self.tell_changed_use(used);
         }
+    }
+
+    #[inline(never)]
+    fn tell_changed_use(&mut self, used: MemoryUse) {
         self.memory_use = Some(used);
         for scheduler in &mut self.schedulers {
             scheduler.before_event(&self.warps.table);

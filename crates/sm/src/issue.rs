@@ -217,7 +217,11 @@ impl Sm {
             ready &= !self.warps.next_pipe[Pipe::Mem as usize];
         }
         let picked = if !PLAIN && wants_cycles {
-            self.pick_watched::<FEW>(now, s, ready, wrong)
+            if self.can_ask(now, s, ready, wrong) {
+                self.ask(now, s, ready)
+            } else {
+                self.pick_watched::<FEW>(now, s, ready, wrong)
+            }
         } else {
             self.pick(s, ready, wrong)
         };

@@ -450,13 +450,14 @@ impl Ldst {
     }
 
     /// Use of the path to memory, for policies.
+    #[inline]
     pub(crate) fn memory_use(&self) -> MemoryUse {
         let refuses = |bank: &Bank| bank.blocked.is_some();
         let is_refused = |blocked: &Blocked| !blocked.by_parked();
         MemoryUse {
             free_misses: self.l1d.as_ref().map(Cache::free_misses),
             refuses: self.blocked.as_ref().is_some_and(is_refused)
-                || self.banks.iter().any(refuses),
+                || self.l1_latency > 0 && self.banks.iter().any(refuses),
             can_park: self.parked.has_room(),
             ..MemoryUse::default()
         }

@@ -9,6 +9,15 @@ use warploom_base::{Cycle, WarpSlot};
 use warploom_policy::{WarpMask, WarpScheduler, WarpView};
 
 impl Sm {
+    /// True if the policy, which is told of every cycle, can be asked at once: some warps are
+    /// `ready`, none of them issues last or has instructions from the `wrong` path, and the cycle is
+    /// not like the one before.
+    #[inline(always)]
+    pub(crate) fn can_ask(&self, now: Cycle, s: usize, ready: WarpMask, wrong: WarpMask) -> bool {
+        let in_order = wrong | self.pauses.warps != 0 || self.issue_quotas.is_some();
+        ready != 0 && !in_order && now >= self.schedulers[s].idle.until
+    }
+
     /// The warp from which a scheduler issues, for a policy that is told of every cycle, and where
     /// some warps issue last.
     #[inline(never)]
@@ -47,8 +56,8 @@ impl Sm {
 
     /// Asks the policy for one of the ready warps, of which there are some, and tells it of the
     /// cycle.
-    #[inline(always)]
-    fn ask(&mut self, now: Cycle, s: usize, ready: WarpMask) -> Option<WarpSlot> {
+    #[inline(never)]
+    pub(crate) fn ask(&mut self, now: Cycle, s: usize, ready: WarpMask) -> Option<WarpSlot> {
         let Self {
             schedulers,
             warps,

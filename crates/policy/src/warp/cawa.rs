@@ -116,15 +116,14 @@ impl Cawa {
         let criticality = |slot: WarpSlot| self.warps[slot.index()].criticality(self.now);
         let rank = |slot: WarpSlot, criticality| (criticality, Reverse(view.age[slot.index()]));
         let (mut first, mut most) = (oldest, criticality(oldest));
-        for slot in warps_of(ready & !only(oldest)) {
-            if !self.warps[slot.index()].may_reach(most, self.now) {
-                continue;
+        warps_of(ready & !only(oldest)).for_each(|slot| {
+            if self.warps[slot.index()].may_reach(most, self.now) {
+                let criticality = criticality(slot);
+                if rank(slot, criticality) > rank(first, most) {
+                    (first, most) = (slot, criticality);
+                }
             }
-            let criticality = criticality(slot);
-            if rank(slot, criticality) > rank(first, most) {
-                (first, most) = (slot, criticality);
-            }
-        }
+        });
         first
     }
 }
@@ -144,14 +143,12 @@ impl WarpScheduler for Cawa {
     /// warps count with their criticality as of their last issue, so that the answer depends on
     /// issues alone.
     fn is_critical(&self, view: &WarpView<'_>, warp: WarpSlot) -> bool {
-        let block = view.block_age[warp.index()];
-        let of_block = |slot: &WarpSlot| view.block_age[slot.index()] == block;
         let own = self.warps[warp.index()].last_criticality();
         let (mut all, mut less) = (0, 0);
-        for slot in warps_of(view.own & view.live).filter(of_block) {
+        warps_of(view.own & view.live & view.of_block(warp)).for_each(|slot| {
             all += 1;
             less += u32::from(self.warps[slot.index()].last_criticality() < own);
-        }
+        });
         less > 0 && less * 100 >= all * self.settings.critical_percent
     }
 

@@ -223,7 +223,7 @@ impl Locality {
 #[inline]
 fn best(view: &WarpView<'_>, mask: WarpMask, value: impl Fn(WarpSlot) -> u32) -> Option<WarpSlot> {
     let (mut most, mut among) = (0, 0);
-    for slot in warps_of(mask) {
+    warps_of(mask).for_each(|slot| {
         let value = value(slot);
         if value > most {
             (most, among) = (value, 0);
@@ -231,7 +231,7 @@ fn best(view: &WarpView<'_>, mask: WarpMask, value: impl Fn(WarpSlot) -> u32) ->
         if value == most {
             among |= only(slot);
         }
-    }
+    });
     view.oldest(among)
 }
 

@@ -130,22 +130,18 @@ impl LongLatencyFirst {
     /// The first of some warps in the order, of which `oldest` is the oldest. Its block is the
     /// oldest, too.
     fn first(&self, view: &WarpView<'_>, ready: WarpMask, oldest: WarpSlot) -> WarpSlot {
-        let block = match self.settings.scope {
-            SortScope::Block => Some(view.block_age[oldest.index()]),
-            SortScope::Sm => None,
+        let among = match self.settings.scope {
+            SortScope::Block => ready & view.of_block(oldest),
+            SortScope::Sm => ready,
         };
         let (mut first, mut most) = (oldest, self.stalls(oldest));
-        for slot in warps_of(ready & !only(oldest)) {
-            let w = slot.index();
-            if block.is_some_and(|block| view.block_age[w] != block) {
-                continue;
-            }
+        warps_of(among & !only(oldest)).for_each(|slot| {
             let stalls = self.stalls(slot);
-            let before = stalls == most && view.age[w] < view.age[first.index()];
-            if stalls > most || before {
+            let older = || view.age[slot.index()] < view.age[first.index()];
+            if stalls > most || stalls == most && older() {
                 (first, most) = (slot, stalls);
             }
-        }
+        });
         first
     }
 

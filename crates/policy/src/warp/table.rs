@@ -33,6 +33,8 @@ pub struct WarpTable {
     /// By word of a mask and by slot: slots whose warps started before its own. The oldest of some
     /// warps is the one for which this holds none of them.
     before: [Box<[u64; SLOTS]>; 2],
+    /// By word of a mask and by slot: slots whose warps are of the block of its own.
+    of_block: [Box<[u64; SLOTS]>; 2],
 }
 
 impl WarpTable {
@@ -49,6 +51,7 @@ impl WarpTable {
             slots,
             starts: 0,
             before: std::array::from_fn(|_| Box::new([0; SLOTS])),
+            of_block: std::array::from_fn(|_| Box::new([0; SLOTS])),
         }
     }
 
@@ -76,7 +79,32 @@ impl WarpTable {
             for before in &mut self.before[word][..self.slots] {
                 *before &= !bit;
             }
+            self.join_block(place);
         }
+    }
+
+    /// Notes the block of a slot's warp for all slots.
+    fn join_block(&mut self, slot: usize) {
+        let (word, bit) = (slot / 64, 1 << (slot % 64));
+        let mut of_block = [0; 2];
+        for other in 0..self.slots {
+            let same = self.block_age[other] == self.block_age[slot];
+            let others = &mut self.of_block[word][other];
+            *others = if same { *others | bit } else { *others & !bit };
+            of_block[other / 64] |= u64::from(same) << (other % 64);
+        }
+        for (by_slot, of_block) in self.of_block.iter_mut().zip(of_block) {
+            by_slot[slot] = of_block;
+        }
+    }
+
+    /// The slots whose warps are of the block of the warp in `slot`, itself included, among slots
+    /// with a running warp. Slots that are free may be in the mask, too.
+    #[inline]
+    pub fn of_block(&self, slot: WarpSlot) -> WarpMask {
+        let [low, high] = &self.of_block;
+        let at = slot.index();
+        WarpMask::from(low[at]) | WarpMask::from(high[at]) << 64
     }
 
     /// Notes that a warp moves from one place to another.
@@ -100,6 +128,7 @@ impl WarpTable {
             self.note(slot, other);
             self.note(other, slot);
         }
+        self.join_block(slot);
     }
 
     /// Notes whether the warp of slot `other` started before that of `slot`.
@@ -160,6 +189,7 @@ impl WarpTable {
 mod tests {
     use super::WarpTable;
     use crate::range::WarpRange;
+    use warploom_base::WarpSlot;
 
     /// A warp that leaves its slot for another place, and comes back to another slot, keeps its age
     /// and its range.
@@ -179,5 +209,25 @@ mod tests {
         assert_ne!(table.ranges[0], range);
         assert_eq!((table.age[1], table.age[0]), (6, 9));
         assert_eq!(table.oldest(0b11).map(|slot| slot.index()), Some(1));
+    }
+
+    /// Warps of a block find each other, in both words of a mask, until another block's warp takes
+    /// a slot, and again once a warp has come back to another slot.
+    #[test]
+    fn warps_of_a_block_find_each_other() {
+        let mut table = WarpTable::new(80, 90, 8);
+        let of = |table: &WarpTable, slot| table.of_block(WarpSlot::new(slot));
+        table.start(1, 20, 0);
+        table.start(2, 30, 0);
+        table.start(70, 20, 1);
+        let both = 1 << 1 | 1 << 70;
+        assert_eq!([of(&table, 1), of(&table, 70)], [both; 2]);
+        assert_eq!(of(&table, 2), 1 << 2);
+        table.move_warp(70, 85);
+        table.start(70, 30, 1);
+        assert_eq!(of(&table, 1), 1 << 1);
+        assert_eq!([of(&table, 2), of(&table, 70)], [1 << 2 | 1 << 70; 2]);
+        table.move_warp(85, 3);
+        assert_eq!([of(&table, 1), of(&table, 3)], [1 << 1 | 1 << 3; 2]);
     }
 }

@@ -112,6 +112,9 @@ impl Sm {
         if let AccessOutcome::ReservationFail(reason) = access.outcome {
             return self.block(id, Cause::Refused(reason));
         }
+        if access.outcome != AccessOutcome::Hit || request.kind.is_write() {
+            self.line_may_come(request.addr);
+        }
         if access.sent.has_write() {
             let warp = self.place(self.ldst.insts[id.0].warp.0);
             self.warps.track[warp].stores += self.ldst.replies_to(request);

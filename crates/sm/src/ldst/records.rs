@@ -1,5 +1,6 @@
 //! Records of memory instructions on their way through the load/store unit.
 
+use super::parked::NO_PLACE;
 use crate::flight::MemId;
 use warploom_base::{Cycle, KernelSlot, LaneMask, Pc, WarpSlot};
 use warploom_exec::AtomicBatch;
@@ -64,6 +65,8 @@ pub struct MemInst {
     pub list: u16,
     /// Group of an asynchronous copy. On path [`Path::Bulk`] a group of bulk copies.
     pub copy: Option<u8>,
+    /// Place of a parked load; [`NO_PLACE`] for all others.
+    pub parked_at: u8,
     /// Cycle up to which memory must be [settled](crate::host::SettledUpTo) before its result is
     /// read: the cycle of its issue, if the load is recorded; the cycle after the one in which its
     /// last answered atomic acted; else 0.
@@ -86,6 +89,7 @@ impl MemInst {
         late_cycles: 0,
         list: 0,
         copy: None,
+        parked_at: NO_PLACE,
         settles_at: 0,
     };
 

@@ -1,6 +1,7 @@
 //! Parking of loads that the data cache refuses, and their further attempts.
 
 use super::blocked::{Blocked, Cause, Try};
+use super::parked::NO_PLACE;
 use super::{Ldst, Path};
 use crate::flight::{FlightId, MemId};
 use crate::scheduler::Scheduler;
@@ -95,14 +96,43 @@ impl Sm {
 
     /// True if the next access of a load would send a miss, and its warp is not one of those that
     /// may.
+    #[inline(always)]
     fn must_not_miss(&self, id: MemId, may_miss: WarpMask) -> bool {
-        let place = self.place(self.ldst.insts[id.0].warp.0);
+        let inst = &self.ldst.insts[id.0];
+        let place = self.place(inst.warp.0);
         if place >= self.warps.slots() || Slots::from(may_miss).has(place) {
             return false;
         }
+        let known = self.ldst.parked.is_known_missing(inst.parked_at);
+        debug_assert!(!known || self.finds_missing(id), "its line has come");
+        known || self.finds_missing(id)
+    }
+
+    /// True if the next access of a load would send a miss.
+    #[inline(never)]
+    fn finds_missing(&self, id: MemId) -> bool {
         let l1d = self.ldst.l1d.as_ref();
         l1d.zip(self.next_address(id))
             .is_some_and(|(l1d, addr)| l1d.is_missing(addr))
+    }
+
+    /// Remembers that a parked load misses until an access may bring its line.
+    fn remember_missing(&mut self, id: MemId) {
+        let l1d = self.ldst.l1d.as_ref();
+        if let Some((l1d, addr)) = l1d.zip(self.next_address(id)) {
+            let (at, line) = (self.ldst.insts[id.0].parked_at, l1d.line_address(addr));
+            self.ldst.parked.note_missing(at, line);
+        }
+    }
+
+    /// Notes that an access at `addr` may have changed what the data cache holds of its line.
+    #[inline]
+    pub(super) fn line_may_come(&mut self, addr: u64) {
+        if !self.ldst.parked.is_empty()
+            && let Some(l1d) = &self.ldst.l1d
+        {
+            self.ldst.parked.line_may_come(l1d.line_address(addr));
+        }
     }
 
     /// Takes a load out of the dispatch register and parks it.
@@ -112,6 +142,7 @@ impl Sm {
         ldst.blocked = None;
         (ldst.dispatch, ldst.in_dispatch) = (None, None);
         ldst.parked.queue.push(id);
+        ldst.insts[id.0].parked_at = ldst.parked.take_place();
         self.ldst.parked.warps = self.find_parked_warps();
         self.ldst.parked.may_miss = self.may_miss();
         self.flights.give(flight.0);
@@ -132,10 +163,15 @@ impl Sm {
         let Some(id) = first.filter(|_| parked.due > 0) else {
             return false;
         };
+        let at = self.ldst.insts[id.0].parked_at;
         if self.must_not_miss(id, may_miss) {
+            if !self.ldst.parked.is_known_missing(at) {
+                self.remember_missing(id);
+            }
             self.ldst.parked.pass_on();
             return false;
         }
+        self.ldst.parked.look_up_again(at);
         // What keeps the instruction in the dispatch register is another matter.
         let blocked = self.ldst.blocked.take();
         let outcome = self.try_data(now, id);
@@ -144,6 +180,8 @@ impl Sm {
             Try::Reservation => self.ldst.parked.pass_on(),
             Try::Done => {
                 self.ldst.parked.queue.drop_oldest();
+                self.ldst.parked.give_place(at);
+                self.ldst.insts[id.0].parked_at = NO_PLACE;
                 self.ldst.parked.due -= 1;
                 self.ldst.parked.warps = self.find_parked_warps();
                 // The instruction in the dispatch register may have waited for this one.

@@ -185,7 +185,7 @@ impl Sm {
 
     /// Runs the load/store unit. In 3.2.2 it steps the collectors too, before it takes an
     /// instruction from them; in 4.2 they step after that.
-    #[inline]
+    #[inline(always)]
     fn load_and_store(&mut self, now: Cycle) {
         if self.one_turn {
             self.ldst_cycle(now);
