@@ -1,13 +1,13 @@
 //! First claims of the papers of the zoo's policies, on their own programs, beside the mean of the
 //! study's programs of that class over the same baseline.
 
-use Programs::{All, CacheSensitive, HighlyCacheSensitive, MemoryBound};
+use Programs::{All, CacheSensitive, HighlyCacheSensitive, MemoryBound, UnequalWarps};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use warploom_lab::{Samples, judge_value};
 use warploom_report::page::{Cell, Kind, POINTS, Page, points};
 
-/// Programs of a class, by measurements on the study's machine.
+/// Programs of a class, by measurements on the study's machine or by what authors name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Programs {
     All,
@@ -17,7 +17,14 @@ enum Programs {
     HighlyCacheSensitive,
     /// Bound by a network or by DRAM (`docs/workloads.md`).
     MemoryBound,
+    /// Those of the study that CAWA's authors name for warps of a block which take unequal times
+    /// ([`UNEQUAL_WARPS`]).
+    UnequalWarps,
 }
+
+/// Programs in which Lee and Wu found warps of a block that take unequal times, by the abstract of
+/// CAWS (PACT 2014). A fourth one, the two point angular correlation function, is no workload here.
+const UNEQUAL_WARPS: [&str; 3] = ["bfs", "btree", "kmeans"];
 
 impl Programs {
     const fn name(self) -> &'static str {
@@ -26,6 +33,7 @@ impl Programs {
             CacheSensitive => "cache-sensitive",
             HighlyCacheSensitive => "highly cache-sensitive",
             MemoryBound => "memory-bound",
+            UnequalWarps => "with unequal warps",
         }
     }
 
@@ -34,6 +42,7 @@ impl Programs {
             All => true,
             CacheSensitive => matches!(class, "high" | "moderate"),
             HighlyCacheSensitive => class == "high",
+            UnequalWarps => UNEQUAL_WARPS.contains(&workload),
             MemoryBound => warploom_workloads::characters()
                 .filter(|character| character.target == workload)
                 .any(|of| matches!(of.category, "l2-to-sm" | "sm-to-l2" | "dram")),
@@ -56,8 +65,18 @@ struct Headline {
 const LRR: &[&str] = &["lrr"];
 const GTO: &[&str] = &["gto"];
 
-/// Claims of abstracts, the first figure of each that the study can be compared with.
-const HEADLINES: [Headline; 14] = [
+/// Claims of abstracts, the first figure of each that the study can be compared with. The abstract
+/// of CAWA does not name its programs, so that its claims are compared on two classes.
+const HEADLINES: [Headline; 17] = [
+    headline(
+        "two-level",
+        "CAWA, ISCA 2015",
+        UnequalWarps,
+        LRR,
+        Some(0.98),
+    ),
+    headline("gto", "CAWA, ISCA 2015", UnequalWarps, LRR, Some(1.16)),
+    headline("L1D cacp", "CAWA, ISCA 2015", UnequalWarps, LRR, Some(1.23)),
     headline(
         "two-level",
         "CAWA, ISCA 2015",
@@ -231,7 +250,7 @@ pub(super) fn table(pages: &[Page]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{HEADLINES, Speeds, direction, table};
+    use super::{HEADLINES, Programs, Speeds, UNEQUAL_WARPS, direction, table};
     use warploom_report::page::Page;
 
     fn row(workload: &str, class: &str, policy: &str, speed: f64) -> String {
@@ -280,6 +299,15 @@ mod tests {
                         1.000 (0.500 without a to 2.000 without b) | none | differs |";
         assert!(table.lines().any(|line| line == expected), "{table}");
         assert!(!table.contains("mascar"), "not measured");
+    }
+
+    /// Programs are named as the study names them.
+    #[test]
+    fn programs_with_unequal_warps_are_workloads() {
+        let named = warploom_workloads::all()
+            .iter()
+            .filter(|workload| Programs::UnequalWarps.has(workload.name, "insensitive"));
+        assert_eq!(named.count(), UNEQUAL_WARPS.len());
     }
 
     #[test]
