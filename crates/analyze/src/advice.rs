@@ -33,7 +33,7 @@ pub(crate) fn advice(
     advice.extend(other_memories(analysis));
     advice.extend(facts.remarks(&analysis.explanation));
     let subject = Subject::new(machine, analysis, figures);
-    advice.extend(subject.idle_beside());
+    advice.extend(subject.idle_beside().map(|idle| format!("{idle}.")));
     advice
 }
 

@@ -281,8 +281,9 @@ impl Subject<'_> {
                  no warp has a decoded instruction."
             ),
             Bound::Policy => format!(
-                "The scheduling policy bounds `{kernel}`: it holds ready warps back in {share} of \
-                 the scheduler cycles."
+                "The scheduling policy holds ready warps of `{kernel}` back in {share} of the \
+                 scheduler cycles, more than any other cause, and {idle}. Whether that costs time, \
+                 cycles under another policy tell."
             ),
             _ => format!(
                 "The load/store units bound `{kernel}`: {}{}{}{}{}.",
@@ -498,13 +499,17 @@ impl Subject<'_> {
         let lanes = self.facts.lanes.unwrap_or(0.0);
         format!(
             "An SM with work holds {:.1} of {} warps on average: {} {} of {} threads, limited by \
-             {}; an instruction that takes effect does so in {lanes:.1} of {WARP} lanes.",
+             {}{}; an instruction that takes effect does so in {lanes:.1} of {WARP} lanes.",
             held.resident_warps,
             held.warp_slots,
             held.blocks_per_sm,
             plural(held.blocks_per_sm, "block"),
             held.block_threads,
             limit_in_words(self.analysis),
+            match self.idle_beside() {
+                Some(idle) => format!("; {idle}"),
+                None => String::new(),
+            }
         )
     }
 

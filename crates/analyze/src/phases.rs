@@ -145,13 +145,13 @@ impl Subject<'_> {
         }
     }
 
-    /// Sentence on SMs without a block beside another bound, if they are many.
+    /// Clause on SMs without a block beside another bound, if they are many.
     pub(crate) fn idle_beside(&self) -> Option<String> {
         let active = self.facts.active.filter(|&share| share < FULL)?;
         (self.analysis.bound != Bound::IdleSms).then(|| {
             let idle = percent(1.0 - active);
             format!(
-                "SMs hold no block in {idle} of their cycles{}.",
+                "SMs hold no block in {idle} of their cycles{}",
                 self.idle_in_words()
             )
         })

@@ -101,8 +101,9 @@ impl Subject<'_> {
             Bound::Fetch => {
                 "make the code smaller or straighter: unroll less, branch less".to_owned()
             }
-            Bound::Policy => "compare schedulers with `warploom compare --vary \
-                              sm.warp_scheduler=lrr,gto`"
+            Bound::Policy => "compare the cycles of other schedulers, with the program in the place \
+                              of TARGET: `warploom compare TARGET --vary sm.warp_scheduler=lrr,gto`; \
+                              `warploom list policies` names more, and the keys of this one"
                 .to_owned(),
         }
     }
@@ -341,7 +342,8 @@ impl Subject<'_> {
     fn fewer_transactions(&self) -> String {
         let fewer = |kind: Accesses| {
             format!(
-                "{NEIGHBOURS}; {} then needs {:.1} transactions instead of {:.1}",
+                "{NEIGHBOURS}; {} then needs {:.1} transactions instead of {:.1}; where addresses \
+                 are data (a gather), order the data so that neighbours are near",
                 kind.one, kind.ideal, kind.transactions
             )
         };

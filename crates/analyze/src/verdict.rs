@@ -18,6 +18,9 @@
 //! A cause of `sm.slots` stands for barriers, fences and atomics together; the warps at barriers
 //! and the counts of atomics tell which of them it is.
 //!
+//! A policy that holds warps back more than any other cause does comes before a part that is not
+//! saturated.
+//!
 //! Where requests wait for a few L2 banks, or one of these is busy for long, these are named
 //! instead of load/store units, loads and atomics, and instead of idle SMs if the bank is busy for
 //! longer than SMs are idle. Where most warps on an SM wait at a barrier on average, barriers are
@@ -237,6 +240,9 @@ impl<'a> Evidence<'a> {
 
     fn first_bound(&self) -> Bound {
         if let Some(part) = Category::of(self.used).part() {
+            if self.is_throttled(part) {
+                return Bound::Policy;
+            }
             let part = self.slower_direction(part);
             let shared = self.used.shared;
             return match shared > SHARED_BUSY && shared > self.used.of(part) {
@@ -253,6 +259,15 @@ impl<'a> Evidence<'a> {
             return self.unless_mostly_full();
         }
         self.bound_within_sms()
+    }
+
+    /// True if the policy holds warps back more than anything else does, and `part` is not saturated.
+    fn is_throttled(&self, part: Part) -> bool {
+        let held = Bound::Policy.waits(self.figures);
+        let none = self.figures.stalls.get("no_warp").copied().unwrap_or(0.0);
+        self.largest_cause() == Bound::Policy
+            && held > none
+            && self.with_blocks.of(part) <= thresholds(part).saturated
     }
 
     /// Idle SMs, or the part that is full on those that hold a block if they do so most of the

@@ -90,3 +90,43 @@ fn units_that_never_finish_are_named_instead_of_the_latency_of_loads() {
     told(&found, Bound::LoadStore, verdict, "Next:");
     assert_eq!(units(15 * 890).bound, Bound::Loads);
 }
+
+/// DRAM moves data in 60 % of the cycles, and in `held` of 100 scheduler cycles a policy holds ready
+/// warps back, in 30 for which warps wait for loads otherwise.
+#[test]
+fn a_policy_that_holds_warps_back_comes_before_a_part_that_is_not_saturated() {
+    let found = |held: u64, data: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * 1000),
+            ("dram.cycles", 100),
+            ("dram.data_cycles", data),
+            ("sm.slots.policy", held),
+            ("sm.slots.memory_dependence", 30),
+        ];
+        analysed("gtx480", launched(1000, &counts))
+    };
+    let verdict = "The scheduling policy holds ready warps of `k` back in 57% of the scheduler \
+                   cycles, more than any other cause, and none of schedulers, memories and networks \
+                   is used above 60% (DRAM).";
+    let next = "Next: compare the cycles of other schedulers";
+    told(&found(40, 60), Bound::Policy, verdict, next);
+    assert_eq!(found(20, 60).bound, Bound::Part(Part::Dram));
+    assert_eq!(found(40, 71).bound, Bound::Part(Part::Dram), "saturated");
+}
+
+/// Schedulers wait for loads most often, and SMs hold no block in a fifth of their cycles.
+#[test]
+fn sms_without_blocks_are_named_beside_another_bound() {
+    let found = |active: u64| {
+        let counts = [
+            ("sm.active_cycles", 150 * active),
+            ("sm.slots.memory_dependence", 80),
+            ("sm.slots.no_warp", 20),
+        ];
+        analysed("gtx480", launched(1000, &counts)).explanation[2].clone()
+    };
+    let told = "; SMs hold no block in 20% of their cycles, after the last block of an SM, while \
+                others still run (the grid has 1000 blocks for 90 places: 11.1 rounds); an";
+    assert!(found(80).contains(told), "{}", found(80));
+    assert!(!found(86).contains("hold no block"), "{}", found(86));
+}
