@@ -228,11 +228,11 @@ fn first_missing(
     store: Option<&Store>,
 ) -> Result<(Vec<RunSpec>, usize), Failure> {
     let (mut missing, mut stored) = (Vec::new(), 0);
+    let mut looked_up = BTreeSet::new();
     let mut look_up = |runs: &[RunSpec], results: &mut Results| -> Result<(), Option<Failure>> {
         for run in runs {
             let key = run.key();
-            let known = missing.iter().any(|other: &RunSpec| other.key() == key);
-            if known || results.has(&key) {
+            if !looked_up.insert(key.clone()) || results.has(&key) {
                 continue;
             }
             let found = store.map(|store| store.get(&key)).transpose();
