@@ -30,18 +30,23 @@ pub(crate) fn compare(
             detail: format!("{count} values"),
         };
     };
-    let (mut number, mut largest) = (1, (difference(got, expected), at));
+    let of = |at, got, expected: Number| Largest {
+        difference: difference(got, expected),
+        at,
+        is_relative: expected.as_f64().abs() > 1.0,
+    };
+    let (mut number, mut largest) = (1, of(at, got, expected));
     for (at, got, expected) in wrong {
         number += 1;
-        let differs = difference(got, expected);
-        if differs > largest.0 {
-            largest = (differs, at);
+        let other = of(at, got, expected);
+        if other.difference > largest.difference {
+            largest = other;
         }
     }
     let mut detail =
         format!("{number} of {count} differ, first at {at}: {got} instead of {expected}");
     if element.is_float() {
-        detail += &by_how_much(largest);
+        detail += &by_how_much(&largest);
     }
     Comparison {
         passed: false,
@@ -49,19 +54,34 @@ pub(crate) fn compare(
     }
 }
 
+/// The largest of the differences, in the unit of a tolerance.
+struct Largest {
+    difference: f64,
+    /// Index of the element.
+    at: usize,
+    /// True if the difference is a multiple of the expected value, which is larger than 1.
+    is_relative: bool,
+}
+
 /// Largest difference that another order of floating-point operations usually explains.
 const ROUNDING: f64 = 1e-3;
 
 /// Clause on the largest difference of floating-point numbers and its place, with the tolerance
 /// that permits it if it may come from rounding.
-fn by_how_much((largest, at): (f64, usize)) -> String {
-    if largest > ROUNDING {
-        return format!("; the largest difference is {largest:.1e}, at {at}");
+fn by_how_much(largest: &Largest) -> String {
+    let Largest { difference, at, .. } = *largest;
+    if difference > ROUNDING {
+        let measure = match (difference.is_finite(), largest.is_relative) {
+            (false, _) => "",
+            (true, true) => " relative to the expected value",
+            (true, false) => " (absolute, as the expected value is at most 1)",
+        };
+        return format!("; the largest difference is {difference:.1e}{measure}, at {at}");
     }
-    let exponent = largest.max(f64::MIN_POSITIVE).log10().ceil();
+    let exponent = difference.max(f64::MIN_POSITIVE).log10().ceil();
     format!(
-        "; the largest difference is {largest:.1e} times the larger of 1 and the value, as rounding \
-         makes it: `tolerance = 1e{exponent}` permits all"
+        "; the largest difference is {difference:.1e} times the larger of 1 and the value, as \
+         rounding makes it: `tolerance = 1e{exponent}` permits all"
     )
 }
 
@@ -114,8 +134,29 @@ mod tests {
         let comparison = floats(&[1.0, 2.5, 3.5], &[1.0, 2.0, 3.0], 0.0);
         assert_eq!(
             comparison.detail,
-            "2 of 3 differ, first at 1: 2.5 instead of 2.0; the largest difference is 2.5e-1, at 1"
+            "2 of 3 differ, first at 1: 2.5 instead of 2.0; the largest difference is 2.5e-1 relative \
+             to the expected value, at 1"
         );
+    }
+
+    /// The unit of a difference is that of a tolerance, which depends on the expected value.
+    #[test]
+    fn the_largest_difference_is_told_as_relative_or_absolute() {
+        let told = |expected: f32| floats(&[0.0], &[expected], 0.0).detail;
+        for (expected, told_as) in [
+            (-4.0, "is 1.0e0 relative to the expected value, at 0"),
+            (
+                1.0,
+                "is 1.0e0 (absolute, as the expected value is at most 1), at 0",
+            ),
+            (
+                0.5,
+                "is 5.0e-1 (absolute, as the expected value is at most 1), at 0",
+            ),
+        ] {
+            let detail = told(expected);
+            assert!(detail.ends_with(told_as), "{detail}");
+        }
     }
 
     /// A sum in another order differs in its last bits. The tolerance that the message states

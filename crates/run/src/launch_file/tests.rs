@@ -359,7 +359,8 @@ fn expectations_compare_and_dumps_write() {
     let checks = program.checks(&device).unwrap();
     assert_eq!(
         checks[0].detail,
-        "255 of 256 differ, first at 1: 1.0 instead of 0.0; the largest difference is 2.6e2, at 255"
+        "255 of 256 differ, first at 1: 1.0 instead of 0.0; the largest difference is 2.6e2 (absolute, \
+         as the expected value is at most 1), at 255"
     );
     assert!(!checks[0].passed && checks[1].passed);
     let dumped = npy::load(&folder.path().join("out.npy")).unwrap();
