@@ -40,6 +40,7 @@ mod bind;
 mod compare;
 mod element;
 mod error;
+mod initial;
 mod mentioned;
 mod npy;
 mod parse;

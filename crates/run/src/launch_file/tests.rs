@@ -279,6 +279,32 @@ fn a_misspelt_init_is_one_problem() {
     assert_eq!(refused.matches("error[").count(), 1, "{refused}");
 }
 
+/// A name from elsewhere is one problem, too: its keys belong to the contents that it means.
+#[test]
+fn initial_contents_of_other_names_are_suggested_with_their_keys() {
+    let launch = with_launch("kernel = \"saxpy\"\ngrid = 1\nblock = 32");
+    let refused = |init: &str| {
+        let text = launch.replace("init = \"iota\"", init);
+        let refused = file(&text).unwrap_err().to_string();
+        assert_eq!(refused.matches("error[").count(), 1, "{refused}");
+        refused
+    };
+    let random = refused("init = \"random\"\nlow = -1.0\nhigh = 1.0");
+    assert!(
+        random.contains("did you mean `uniform`, with the keys `low`, `high`, `seed`?"),
+        "{random}"
+    );
+    assert!(
+        random.contains("write one of zeros, iota, constant, uniform, normal"),
+        "{random}"
+    );
+    assert!(refused("init = \"Gaussian\"").contains("`normal`, with the keys `mean`"));
+    assert!(refused("init = \"arange\"").contains("did you mean `iota`?"));
+    assert!(refused("init = \"unifrom\"").contains("`uniform`, with the keys `low`"));
+    let other = refused("init = \"sorted\"");
+    assert!(!other.contains("did you mean"), "{other}");
+}
+
 #[test]
 fn contents_have_the_stated_distribution() {
     let contents = |buffer: &str| -> Vec<f64> {
