@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::note;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use warploom_diag::{Source, nearest};
@@ -23,6 +24,23 @@ pub fn ptx_of(path: &Path) -> Result<Source, Failure> {
     match is_cuda(&text) {
         true => compile(&text),
         false => Ok(read(path)?),
+    }
+}
+
+/// CUDA source code that a command has compiled, by path. Each file is compiled once, however many
+/// launches of it there are.
+#[derive(Default)]
+pub struct Compiled(HashMap<String, Source>);
+
+impl Compiled {
+    /// The PTX of a file.
+    pub fn ptx(&mut self, path: &str) -> Result<Source, Failure> {
+        if let Some(known) = self.0.get(path) {
+            return Ok(known.clone());
+        }
+        let module = compile(path)?;
+        self.0.insert(path.to_owned(), module.clone());
+        Ok(module)
     }
 }
 

@@ -3,7 +3,7 @@
 //! leave open is guessed.
 
 use crate::argument::{Argument, Typed, extents, typed, word};
-use crate::cuda_source::{compile, is_cuda};
+use crate::cuda_source::{Compiled, is_cuda};
 use crate::failure::Failure;
 use crate::guessed::{complete, other_sizes};
 use crate::output::{error_columns, error_style, note, quoted};
@@ -86,9 +86,9 @@ impl LaunchArgs {
 
     /// The launch file that corresponds to the options. Parts of the launch that the options leave
     /// open are guessed.
-    pub fn launch_file(&self, path: &str) -> Result<Described, Failure> {
+    pub fn launch_file(&self, path: &str, compiled: &mut Compiled) -> Result<Described, Failure> {
         let module = match is_cuda(path) {
-            true => compile(path)?,
+            true => compiled.ptx(path)?,
             false => read(Path::new(path))?,
         };
         let (kernel, parameters) = self.choose(path, &module)?;

@@ -1,6 +1,6 @@
 //! Targets of `run`: a workload, a launch file, or a PTX file.
 
-use crate::cuda_source::{compile, is_cuda, no_such_file, similar_file};
+use crate::cuda_source::{Compiled, is_cuda, no_such_file, similar_file};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::guessed::other_sizes_in;
@@ -120,7 +120,8 @@ impl TargetArgs {
         let gpu = self.gpu.spec(self.targets())?;
         let WorkloadArgs { size, seed } = self.workload;
         self.workload.tell_unused(&self.target);
-        let input = input(&self.target, size, seed, &self.launch)?;
+        let mut compiled = Compiled::default();
+        let input = input(&self.target, size, seed, &self.launch, &mut compiled)?;
         Ok((gpu, input))
     }
 
@@ -173,7 +174,7 @@ pub fn program(
     launch: &LaunchArgs,
     gpu: &GpuSpec,
 ) -> Result<(Box<dyn HostProgram>, LaunchArgs), Failure> {
-    if let Some(described) = launch_file(target, launch)? {
+    if let Some(described) = launch_file(target, launch, &mut Compiled::default())? {
         let program = described.file.program(Limits::of(gpu))?;
         return Ok((Box::new(program), described.guessed));
     }
@@ -204,9 +205,16 @@ pub fn launches(target: &str, size: Size, seed: u64) -> Launches {
     input.map_or_else(|_| Launches::default(), |input| input.launches())
 }
 
-/// An input that can run any number of times, on any machine.
-pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result<Input, Failure> {
-    let Some(Described { file, command, .. }) = launch_file(target, launch)? else {
+/// An input that can run any number of times, on any machine. `compiled` has the CUDA source code
+/// that the command compiled for other inputs.
+pub fn input(
+    target: &str,
+    size: Size,
+    seed: u64,
+    launch: &LaunchArgs,
+    compiled: &mut Compiled,
+) -> Result<Input, Failure> {
+    let Some(Described { file, command, .. }) = launch_file(target, launch, compiled)? else {
         return Input::workload(target, size, seed).map_err(|unknown| refusal(target, &unknown));
     };
     let make = {
@@ -234,13 +242,17 @@ fn file_name(path: &str, kernel: Option<&str>) -> String {
 }
 
 /// The launch file that a target is or corresponds to. `None` for a workload.
-fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<Described>, Failure> {
+fn launch_file(
+    target: &str,
+    launch: &LaunchArgs,
+    compiled: &mut Compiled,
+) -> Result<Option<Described>, Failure> {
     let is_file_name = [".ptx", ".toml"].iter().any(|end| target.ends_with(end)) || is_cuda(target);
     if is_file_name && !Path::new(target).exists() {
         return Err(Failure::Input(no_such_file(Path::new(target))));
     }
     if target.ends_with(".ptx") || is_cuda(target) {
-        return launch.launch_file(target).map(Some);
+        return launch.launch_file(target, compiled).map(Some);
     }
     if launch.given() {
         return Err(Failure::Input(match target.parse::<u64>() {
@@ -255,7 +267,7 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<Described>, F
         }));
     }
     if target.ends_with(".toml") {
-        let file = load(Path::new(target))?;
+        let file = load(Path::new(target), compiled)?;
         note(&other_sizes_in(&file, target));
         Ok(Some(Described {
             file,
@@ -268,7 +280,7 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<Described>, F
 }
 
 /// Reads a launch file. A module that is CUDA source is compiled as `run kernel.cu` does.
-fn load(path: &Path) -> Result<LaunchFile, Failure> {
+fn load(path: &Path, compiled: &mut Compiled) -> Result<LaunchFile, Failure> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let source = read(path)?;
     let plan = parse(&source);
@@ -276,13 +288,13 @@ fn load(path: &Path) -> Result<LaunchFile, Failure> {
     let module = module.map(|path| path.to_string_lossy().into_owned());
     match (plan, module) {
         (Ok(plan), Some(module)) if is_cuda(&module) && Path::new(&module).is_file() => {
-            let module = compile(&module)?;
+            let module = compiled.ptx(&module)?;
             Ok(LaunchFile::new(source, plan, folder.to_owned(), module)?)
         }
         // Loading the file reports its problems.
         _ => Ok(LaunchFile::load_compiling(path, |module| {
             let name = module.to_string_lossy();
-            is_cuda(&name).then(|| compile(&name).ok())?
+            is_cuda(&name).then(|| compiled.ptx(&name).ok())?
         })?),
     }
 }

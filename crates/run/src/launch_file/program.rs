@@ -104,7 +104,7 @@ impl LaunchFile {
     /// All problems of the file, or of files that cannot be read.
     pub fn load_compiling(
         path: &Path,
-        compile: impl Fn(&Path) -> Option<Source>,
+        compile: impl FnOnce(&Path) -> Option<Source>,
     ) -> Result<Self, InputErrors> {
         let source = read(path)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();

@@ -3,6 +3,7 @@
 mod columns;
 
 use crate::allocate_args::AllocateArgs;
+use crate::cuda_source::Compiled;
 use crate::energy_args::EnergyArgs;
 use crate::experiment::{
     EQUAL, Keeping, RunnerArgs, experiment, page_hint, tell_failures, write_page,
@@ -167,10 +168,12 @@ impl Args {
 fn inputs(args: &Args) -> Result<Vec<Input>, Failure> {
     args.allocate.check(args.targets.len())?;
     let WorkloadArgs { size, seed } = args.workload;
+    let mut compiled = Compiled::default();
     let input = |(nth, name): (usize, &String)| {
         let allocated = args.allocate.input(nth, name, &args.workload)?;
         args.workload.tell_unused(name);
-        let made = allocated.map_or_else(|| target::input(name, size, seed, &args.launch), Ok);
+        let own = || target::input(name, size, seed, &args.launch, &mut compiled);
+        let made = allocated.map_or_else(own, Ok);
         made.map_err(|failure| match failure {
             Failure::Input(told) if told.starts_with("no workload") && name.contains(',') => {
                 Failure::Input(format!(

@@ -1,5 +1,6 @@
 //! The verb `warploom oracle`.
 
+use crate::cuda_source::Compiled;
 use crate::experiment::{Keeping, RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
@@ -53,8 +54,9 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let inputs = args.targets.iter();
-    let inputs = inputs
-        .map(|name| target::input(name, args.workload.size, args.workload.seed, &args.launch));
+    let WorkloadArgs { size, seed } = args.workload;
+    let mut compiled = Compiled::default();
+    let inputs = inputs.map(|name| target::input(name, size, seed, &args.launch, &mut compiled));
     let gpu = args.gpu.name(&args.targets);
     let request = OracleRequest {
         inputs: inputs.collect::<Result<_, _>>()?,

@@ -214,3 +214,61 @@ fn a_program_is_stopped_at_the_limit_with_all_that_it_started() {
         assert!(ran.err.contains(part), "{part}: {}", ran.err);
     }
 }
+
+/// A file of CUDA source is compiled once for all launch files and machines, also for those that
+/// are refused.
+#[test]
+fn cuda_source_of_several_launch_files_is_compiled_once() {
+    let folder = folder_of(
+        "[axes]\ntarget = [\"a.toml\", \"b.toml\"]\ngpu = [\"gtx480\", \"qv100-volta\"]\n",
+    );
+    let path = |name: &str| folder.path().join(name);
+    let text = |name: &str| std::fs::read_to_string(path(name)).unwrap_or_default();
+    std::fs::write(path("bounds.ptx"), include_str!("../bounds.ptx")).unwrap();
+    std::fs::write(path("k.cu"), "// not read by this compiler\n").unwrap();
+    // The compiler's arguments end with `-o FILE k.cu`.
+    let script = "#!/bin/sh\necho once >>compiled\ncat bounds.ptx >\"$5\"\n";
+    std::fs::write(path("compiler"), script).unwrap();
+    let mut chmod = Command::new("chmod");
+    assert!(
+        chmod
+            .arg("+x")
+            .arg(path("compiler"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let planned = |init: &str| {
+        for (name, elements) in [("a.toml", 64), ("b.toml", 128)] {
+            let launch = format!(
+                "module = \"k.cu\"\n[[buffer]]\nname = \"x\"\ntype = \"f32\"\nshape = {elements}\n\
+                 init = \"{init}\"\n[[launch]]\nkernel = \"compute\"\ngrid = 1\nblock = 64\n\
+                 args = [\"x\", 8]\n"
+            );
+            std::fs::write(path(name), launch).unwrap();
+        }
+        let _ = std::fs::remove_file(path("compiled"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
+        command
+            .args(["sweep", "study.toml", "--dry-run"])
+            .current_dir(folder.path());
+        command.env("NVCC", path("compiler"));
+        let planned = ran(command);
+        assert_eq!(
+            planned.err.matches("note: compiled ").count(),
+            1,
+            "{}",
+            planned.err
+        );
+        assert_eq!(text("compiled"), "once\n");
+        planned
+    };
+    let all = planned("zeros");
+    assert_eq!(all.status, 0, "{}", all.err);
+    let refused = planned("missing.npy");
+    assert!(
+        refused.err.contains("4 of 4 runs cannot be made"),
+        "{}",
+        refused.err
+    );
+}

@@ -1,6 +1,7 @@
 //! `warploom run A B`: several programs at once.
 
 use super::Args;
+use crate::cuda_source::Compiled;
 use crate::energy_args::with_energy;
 use crate::failure::Failure;
 use crate::gpu::told_spec;
@@ -194,10 +195,12 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
             plans.len()
         )));
     }
+    let mut compiled = Compiled::default();
     let input = |(nth, plan): (usize, &ProcessPlan)| {
         let allocated = args.allocate.input(nth, &plan.target, &args.workload)?;
         let WorkloadArgs { size, seed } = args.workload;
-        allocated.map_or_else(|| target::input(&plan.target, size, seed, &args.launch), Ok)
+        let own = || target::input(&plan.target, size, seed, &args.launch, &mut compiled);
+        allocated.map_or_else(own, Ok)
     };
     let inputs: Vec<Input> = plans
         .iter()

@@ -151,7 +151,7 @@ fn plan(
     for point in &expanded.points {
         let mut point = point.clone();
         point.settings = rooted(&point.settings, own);
-        let compiled = sources.compile(&mut point.settings);
+        let compiled = sources.compile(&mut point.settings, &mut finder.compiled);
         match compiled.and_then(|()| resolve(&mut finder, &point.settings)) {
             Ok(resolved) => {
                 finder.tell_keys(&point.settings, &mut unread);

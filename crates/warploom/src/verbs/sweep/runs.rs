@@ -1,7 +1,7 @@
 //! From the settings of a run to its input and machine.
 
 use super::programs::{FileDigests, ProgramRun, RunningProgram};
-use crate::cuda_source::is_cuda;
+use crate::cuda_source::{Compiled, is_cuda};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
@@ -24,6 +24,8 @@ const KEPT: usize = 64;
 pub struct Finder {
     machines: HashMap<String, MachineVariant>,
     inputs: HashMap<String, Input>,
+    /// CUDA source code that was compiled for inputs.
+    pub compiled: Compiled,
     digests: FileDigests,
     /// Shares of the networks' peaks that machines sustain, by the machines' digests.
     sustainable: HashMap<String, f64>,
@@ -151,7 +153,7 @@ impl Finder {
         if let Some(known) = self.inputs.get(&key) {
             return Ok(known.clone());
         }
-        let input = input(target, settings)?;
+        let input = input(target, settings, &mut self.compiled)?;
         keep(&mut self.inputs, key, input.clone());
         Ok(input)
     }
@@ -206,7 +208,7 @@ fn keep<T>(kept: &mut HashMap<String, T>, key: String, value: T) {
     kept.insert(key, value);
 }
 
-fn input(target: &str, settings: &Settings) -> Result<Input, String> {
+fn input(target: &str, settings: &Settings, compiled: &mut Compiled) -> Result<Input, String> {
     let size = size(settings)?;
     let seed = number(settings, "seed")?.unwrap_or(1);
     if let Some(registers) = small(settings, "allocate")? {
@@ -237,7 +239,7 @@ fn input(target: &str, settings: &Settings) -> Result<Input, String> {
     let of = |name: &str| setting(settings, name);
     let mut launch = LaunchArgs::of_texts(of("kernel"), of("grid"), of("block"), of("args"))?;
     launch.shared = small(settings, "shared")?;
-    target::input(target, size, seed, &launch).map_err(text)
+    target::input(target, size, seed, &launch, compiled).map_err(text)
 }
 
 /// Size of a workload.
@@ -327,7 +329,8 @@ fn check_target(target: &str) -> Result<(), String> {
     if is_file(target) {
         return Ok(());
     }
-    let found = target::input(target, Size::Test, 1, &LaunchArgs::default());
+    let (launch, mut compiled) = Default::default();
+    let found = target::input(target, Size::Test, 1, &launch, &mut compiled);
     found.map(drop).map_err(text)
 }
 
