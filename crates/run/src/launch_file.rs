@@ -36,6 +36,7 @@
 //! kernels declare and the GPU allows. Names of kernels and buffers that do not exist are reported
 //! in the first two steps, too.
 
+mod access;
 mod bind;
 mod compare;
 mod element;
@@ -51,6 +52,7 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
+pub use access::Access;
 pub use bind::Limits;
 pub use element::Element;
 pub use error::InputErrors;
@@ -59,5 +61,5 @@ pub use plan::{
     ArgPlan, BufferPlan, DumpPlan, ExpectPlan, Expected, Init, LaunchPlan, Plan, Scalar,
 };
 pub use processes::{ProcessPlan, processes};
-pub use program::{LaunchFile, LaunchProgram};
+pub use program::{LaunchFile, LaunchProgram, is_source_code};
 pub use warploom_fields::Number;

@@ -5,13 +5,14 @@ use crate::argument::Typed;
 use crate::failure::Failure;
 use crate::launch_args::LaunchArgs;
 use crate::output::{continued, error_columns, note};
+use std::collections::HashMap;
 use warploom_config::{GpuSpec, preset};
 use warploom_diag::Source;
 use warploom_exec::Checks;
 use warploom_guess::{Buffer, Ended, Fixed, KernelUses, Parameter, Search, candidates, uses};
 use warploom_ptx::ast::{Function, Item, Module};
 use warploom_report::{outcome_told, wrapped};
-use warploom_run::launch_file::{Element, LaunchFile, Limits};
+use warploom_run::launch_file::{Access, Element, LaunchFile, Limits, Plan};
 use warploom_run::{Options, Session, Work};
 use warploom_stats::result::Outcome;
 
@@ -176,12 +177,9 @@ pub fn other_sizes(args: &[Typed], module: &Source, kernel: &str) -> String {
     let uses = uses(&tree, function);
     let told = |(at, (arg, parameter)): (usize, (&Typed, &Parameter))| {
         let given = Element::find(arg.text.split_once('[')?.0)?;
-        other_size(
-            &format!("--arg number {}", at + 1),
-            given,
-            parameter,
-            kernel,
-        )
+        let access = access(kernel, parameter)?;
+        let subject = format!("--arg number {}", at + 1);
+        (!access.has_size_of(given)).then(|| other_size(&subject, given, &access))
     };
     let pairs = args.iter().zip(&uses.parameters).enumerate();
     pairs.filter_map(told).collect()
@@ -189,56 +187,61 @@ pub fn other_sizes(args: &[Typed], module: &Source, kernel: &str) -> String {
 
 /// The same notes about the buffers of the launch file `target`, each once.
 pub fn other_sizes_in(file: &LaunchFile, target: &str) -> String {
-    let (tree, _) = warploom_ptx::read(file.module());
-    let names: Vec<&str> = functions(&tree).map(|f| f.name.node.as_str()).collect();
-    let mut notes: Vec<String> = Vec::new();
-    for (kernel, buffers) in file.buffer_args() {
-        let known = warploom_names::find(kernel, &names);
-        let Some(function) = known.and_then(|name| function(&tree, name)) else {
-            continue;
-        };
-        let parameters = uses(&tree, function).parameters;
-        for (at, name, element) in buffers {
-            let parameter = parameters.get(at);
-            let told = parameter.and_then(|parameter| {
-                let subject = format!("buffer `{name}` of {target}");
-                other_size(&subject, element, parameter, kernel)
-            });
-            notes.extend(told.filter(|told| !notes.contains(told)));
-        }
-    }
-    notes.concat()
+    let told = |(name, given, access): (&str, Element, &Access)| {
+        other_size(&format!("buffer `{name}` of {target}"), given, access)
+    };
+    file.other_sizes().map(told).collect()
 }
 
-/// The note about a buffer with elements of type `given` for a parameter, if their sizes differ.
-/// Vectors over smaller elements are accesses to several of these at a time.
-fn other_size(
-    subject: &str,
-    given: Element,
-    parameter: &Parameter,
-    kernel: &str,
-) -> Option<String> {
+/// Adds to a launch file's plan what the kernels of its module access in its buffers.
+pub fn add_accesses(plan: &mut Plan, module: &Source) {
+    let (tree, _) = warploom_ptx::read(module);
+    let names: Vec<&str> = functions(&tree).map(|f| f.name.node.as_str()).collect();
+    let parameters = |kernel: &str| {
+        let known = warploom_names::find(kernel, &names);
+        let function = known.and_then(|name| function(&tree, name));
+        function.map_or_else(Vec::new, |function| uses(&tree, function).parameters)
+    };
+    let mut known: HashMap<String, Vec<Parameter>> = HashMap::new();
+    plan.add_accesses(|kernel, at| {
+        let known = known.entry(kernel.to_owned());
+        let parameters = known.or_insert_with(|| parameters(kernel));
+        access(kernel, parameters.get(at)?)
+    });
+}
+
+/// Elements that a kernel accesses through a parameter, if it is a buffer.
+fn access(kernel: &str, parameter: &Parameter) -> Option<Access> {
     let Parameter::Buffer(buffer) = parameter else {
         return None;
     };
-    let used = Element::find(buffer.element.text())?;
-    let is_part = given.bytes() < used.bytes();
-    let differ = given.bytes() != used.bytes() && !(is_part && buffer.is_vector);
-    differ.then(|| {
-        let as_it_is = match is_part {
-            true => format!(", and `.view(\"{}\")` takes its bytes as they are", used.numpy()),
-            false => String::new(),
-        };
-        let told = format!(
-            "{subject} has elements of type {}, and `{}` accesses {} there, which has another size; \
-             NumPy's `.astype(\"{}\")` converts an array{as_it_is}",
-            given.name(),
-            warploom_names::shortened(kernel, warploom_names::WIDTH),
-            buffer.element.text(),
-            used.numpy()
-        );
-        wrapped("note: ", &told, error_columns())
+    Some(Access {
+        kernel: kernel.to_owned(),
+        element: Element::find(buffer.element.text())?,
+        ptx_type: buffer.element.text(),
+        is_vector: buffer.is_vector,
     })
+}
+
+/// The note about a buffer with elements of type `given`, where a kernel accesses another size.
+fn other_size(subject: &str, given: Element, access: &Access) -> String {
+    let used = access.element;
+    let as_it_is = match given.bytes() < used.bytes() {
+        true => format!(
+            ", and `.view(\"{}\")` takes its bytes as they are",
+            used.numpy()
+        ),
+        false => String::new(),
+    };
+    let told = format!(
+        "{subject} has elements of type {}, and `{}` accesses {} there, which has another size; \
+         NumPy's `.astype(\"{}\")` converts an array{as_it_is}",
+        given.name(),
+        warploom_names::shortened(&access.kernel, warploom_names::WIDTH),
+        access.ptx_type,
+        used.numpy()
+    );
+    wrapped("note: ", &told, error_columns())
 }
 
 /// The note about a guess. `fault` is what ended the first guess that failed, if one did.
@@ -293,7 +296,7 @@ fn refusal(kernel: &str, last: Option<&(String, String)>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{other_sizes, other_sizes_in};
+    use super::{add_accesses, other_sizes, other_sizes_in};
     use crate::argument::typed;
     use std::path::PathBuf;
     use warploom_diag::Source;
@@ -313,8 +316,9 @@ mod tests {
                  shape = [4]\n{launch}{launch}"
             );
             let source = Source::new("run.toml", text);
-            let plan = parse(&source).expect("a launch file");
+            let mut plan = parse(&source).expect("a launch file");
             let module = Source::new("k.ptx", kernel);
+            add_accesses(&mut plan, &module);
             let file = LaunchFile::new(source, plan, PathBuf::new(), module);
             other_sizes_in(&file.expect("a launch file"), "run.toml")
         };

@@ -3,7 +3,7 @@
 use crate::cuda_source::{Compiled, is_cuda, no_such_file, similar_file};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
-use crate::guessed::other_sizes_in;
+use crate::guessed::{add_accesses, other_sizes_in};
 use crate::kept;
 use crate::launch_args::{Described, LaunchArgs};
 use crate::names::{Names, workloads};
@@ -14,11 +14,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use warploom_config::GpuSpec;
-use warploom_diag::nearest;
+use warploom_diag::{Source, nearest};
 use warploom_lab::Input;
 use warploom_report::wrapped;
 use warploom_run::HostProgram;
-use warploom_run::launch_file::{LaunchFile, Limits, parse, read};
+use warploom_run::launch_file::{LaunchFile, Limits, is_source_code, parse, read};
 use warploom_stats::result::{CheckReport, Launches, Outcome, RunReport};
 use warploom_workloads::{Size, Target, UnknownTarget, architecture, preset_of_paper};
 
@@ -283,19 +283,28 @@ fn launch_file(
 fn load(path: &Path, compiled: &mut Compiled) -> Result<LaunchFile, Failure> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let source = read(path)?;
-    let plan = parse(&source);
-    let module = plan.as_ref().ok().map(|plan| folder.join(&plan.module.0));
-    let module = module.map(|path| path.to_string_lossy().into_owned());
-    match (plan, module) {
-        (Ok(plan), Some(module)) if is_cuda(&module) && Path::new(&module).is_file() => {
-            let module = compiled.ptx(&module)?;
-            Ok(LaunchFile::new(source, plan, folder.to_owned(), module)?)
+    if let Ok(mut plan) = parse(&source) {
+        let name = folder.join(&plan.module.0);
+        if let Some(module) = module(&name, compiled)? {
+            add_accesses(&mut plan, &module);
+            return Ok(LaunchFile::new(source, plan, folder.to_owned(), module)?);
         }
-        // Loading the file reports its problems.
-        _ => Ok(LaunchFile::load_compiling(path, |module| {
-            let name = module.to_string_lossy();
-            is_cuda(&name).then(|| compiled.ptx(&name).ok())?
-        })?),
+    }
+    // Loading the file reports its problems.
+    Ok(LaunchFile::load_compiling(path, |module| {
+        let name = module.to_string_lossy();
+        is_cuda(&name).then(|| compiled.ptx(&name).ok())?
+    })?)
+}
+
+/// The PTX of a launch file's module. `None` for a file that cannot be read or is no PTX by its
+/// name.
+fn module(path: &Path, compiled: &mut Compiled) -> Result<Option<Source>, Failure> {
+    let name = path.to_string_lossy();
+    match (is_cuda(&name), path.is_file()) {
+        (true, true) => compiled.ptx(&name).map(Some),
+        (false, true) if !is_source_code(&name) => Ok(read(path).ok()),
+        _ => Ok(None),
     }
 }
 

@@ -205,6 +205,7 @@ fn buffer(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<Buffe
         shape,
         init: init?,
         init_place: fields.place("init"),
+        accesses: Vec::new(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Structure of a launch file, with the place of each part in the text.
 
+use super::access::Access;
 use super::element::Element;
 use std::path::{Path, PathBuf};
 use warploom_base::Dim3;
@@ -72,6 +73,8 @@ pub struct BufferPlan {
     pub init: Init,
     /// Place of `init`, or of the buffer.
     pub init_place: Span,
+    /// Accesses of kernels to the buffer, as far as [`Plan::add_accesses`] was told, each once.
+    pub accesses: Vec<Access>,
 }
 
 /// Initial contents of a buffer.

@@ -1,5 +1,6 @@
 //! Executes a launch file as a host program.
 
+use super::access::{Access, influences, misread};
 use super::bind::{BoundArg, Limits, bind};
 use super::compare::compare;
 use super::element::Element;
@@ -50,7 +51,8 @@ impl Buffer {
 }
 
 /// True if a file's name is that of CUDA, C or C++.
-pub(super) fn is_source_code(name: &str) -> bool {
+#[must_use]
+pub fn is_source_code(name: &str) -> bool {
     let ending = Path::new(name)
         .extension()
         .and_then(|ending| ending.to_str());
@@ -182,20 +184,26 @@ impl LaunchFile {
         &self.module
     }
 
-    /// Launches by the name of their kernel, each with its arguments that are buffers: the number
-    /// among the arguments, from 0, the buffer's name, and the type of its elements.
-    pub fn buffer_args(&self) -> impl Iterator<Item = (&str, Vec<(usize, &str, Element)>)> {
-        self.plan.launches.iter().map(|launch| {
-            let buffer = |(at, (arg, _)): (usize, &(ArgPlan, Span))| match arg {
-                ArgPlan::Buffer(name) => {
-                    let (index, buffer) = self.buffer(name)?;
-                    Some((at, self.plan.buffers[index].name.as_str(), buffer.element))
-                }
-                _ => None,
-            };
-            let buffers = launch.args.iter().enumerate().filter_map(buffer);
-            (launch.kernel.0.as_str(), buffers.collect())
+    /// Accesses of kernels to buffers whose elements have another size: each buffer's name, the
+    /// type of its elements, and the access.
+    pub fn other_sizes(&self) -> impl Iterator<Item = (&str, Element, &Access)> {
+        let buffers = self.plan.buffers.iter().zip(&self.buffers);
+        buffers.flat_map(|(plan, buffer)| {
+            let accesses = plan.accesses.iter();
+            let other = accesses.filter(|access| !access.has_size_of(buffer.element));
+            other.map(|access| (plan.name.as_str(), buffer.element, access))
         })
+    }
+
+    /// Clauses on the buffers that a wrong output may depend on and whose elements have another
+    /// size than a kernel accesses there.
+    fn misread_for(&self, output: &str) -> String {
+        let inputs = influences(&self.plan, output);
+        let others = self.other_sizes();
+        let others = others.filter(|(name, ..)| inputs.contains(name));
+        others
+            .map(|(name, given, access)| misread(name, given, access))
+            .collect()
     }
 
     /// Compiles the module and binds the launches to its kernels and to the GPU.
@@ -490,12 +498,15 @@ impl HostProgram for LaunchProgram {
         let expects = self.file.plan.expects.iter().zip(&self.file.expected);
         let check = |(plan, expected): (&ExpectPlan, &Option<Array>)| {
             let got = self.contents(&plan.buffer.0, device)?;
-            let comparison = compare(
+            let mut comparison = compare(
                 got.element,
                 &got.bytes,
                 |i| expected_value(plan, expected.as_ref(), got.element, i),
                 plan.tolerance,
             );
+            if !comparison.passed {
+                comparison.detail += &self.file.misread_for(&plan.buffer.0);
+            }
             Ok(Check {
                 name: plan.buffer.0.clone(),
                 passed: comparison.passed,

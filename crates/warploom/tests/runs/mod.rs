@@ -32,6 +32,29 @@ fn a_wrong_output_is_status_1() {
     assert!(ran.out.contains(check), "{}", ran.out);
 }
 
+/// The note on a buffer of another type is repeated where a check of the launch fails.
+#[test]
+fn a_wrong_output_is_told_with_the_buffers_that_the_kernel_misreads() {
+    let folder = folder_with("buffer = \"b\"\nconstant", "buffer = \"c\"\nconstant");
+    let path = folder.path().join("run.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let wide = text.replacen("type = \"f32\"", "type = \"f64\"", 1);
+    std::fs::write(&path, wide).unwrap();
+    let ran = warploom_in(folder.path(), &["run", "run.toml"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert!(ran.err.contains("which has another size"), "{}", ran.err);
+    let check = ran
+        .out
+        .lines()
+        .find(|line| line.starts_with("check c FAILED"));
+    let told = "; buffer `a` has elements of type f64, and `vector_add` accesses f32 there";
+    assert!(
+        check.is_some_and(|check| check.ends_with(told)),
+        "{}",
+        ran.out
+    );
+}
+
 #[test]
 fn a_fault_is_status_1() {
     let folder = folder_with("\"c\", 1000]", "\"c\", 1024]");
