@@ -27,6 +27,14 @@ impl Access {
         element.bytes() == self.element.bytes() || (is_part && self.is_vector)
     }
 
+    /// True if the elements may be what the kernel accesses. The types of half a word, and those
+    /// that PTX calls bits, are integers or floats.
+    fn may_be(&self, element: Element) -> bool {
+        let is_open = self.ptx_type.starts_with('b') || self.element.bytes() < 4;
+        let is_kind = is_open || element.is_float() == self.element.is_float();
+        self.has_size_of(element) && is_kind
+    }
+
     fn told(&self) -> String {
         let kernel = warploom_names::shortened(&self.kernel, warploom_names::WIDTH);
         format!("`{kernel}` accesses {} there", self.ptx_type)
@@ -49,6 +57,34 @@ impl Plan {
                 buffer.accesses.extend(new);
             }
         }
+    }
+}
+
+/// Remedy for a file whose elements have another type than the buffer is declared with.
+pub(super) fn remedy(declared: Element, file: Element, accesses: &[Access]) -> String {
+    let save = |element: Element| {
+        let (name, numpy) = (element.name(), element.numpy());
+        format!("save {name} with NumPy's `.astype(\"{numpy}\")`")
+    };
+    let may_be = |element| accesses.iter().all(|access| access.may_be(element));
+    let told: Vec<String> = accesses.iter().map(Access::told).collect();
+    let told = told.join(", and ");
+    match (may_be(declared), may_be(file), accesses) {
+        (true, true, _) => format!(
+            "{}; or leave `type` out, if the kernel reads {}",
+            save(declared),
+            file.name()
+        ),
+        (true, false, _) => format!("{told}: {}", save(declared)),
+        (false, true, _) => format!("{told}: leave `type` out"),
+        (false, false, [Access { element, .. }]) => {
+            format!(
+                "{told}: write `type = \"{}\"`, and {}",
+                element.name(),
+                save(*element)
+            )
+        }
+        (false, false, _) => format!("{told}: use a buffer for each type"),
     }
 }
 
@@ -89,7 +125,7 @@ fn taken(launch: &LaunchPlan) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::Access;
+    use super::{Access, remedy};
     use crate::launch_file::{Element, LaunchFile, Limits, parse};
     use crate::{Device, HostAction, HostProgram};
     use warploom_diag::Source;
@@ -156,5 +192,38 @@ mod tests {
         assert_eq!(checked(&chain, 1), failed.to_owned() + told);
         let apart = [("k", "\"link\", \"out\""), ("k", "\"wide\", \"far\"")];
         assert_eq!(checked(&apart, 1), failed);
+    }
+
+    #[test]
+    fn a_remedy_says_what_kernels_access() {
+        use Element::{F32, F64, I32, I64, U16, U32, U64};
+        let save = "save i32 with NumPy's `.astype(\"int32\")`";
+        let open = |file: &str| format!("{save}; or leave `type` out, if the kernel reads {file}");
+        assert_eq!(remedy(I32, I64, &[]), open("i64"));
+        let of = |file, element, ptx_type| remedy(I32, file, &[access(element, ptx_type)]);
+        assert_eq!(
+            of(I64, U32, "u32"),
+            format!("`k` accesses u32 there: {save}")
+        );
+        assert_eq!(
+            of(I64, U64, "b64"),
+            "`k` accesses b64 there: leave `type` out"
+        );
+        assert_eq!(
+            of(F32, F32, "f32"),
+            "`k` accesses f32 there: leave `type` out"
+        );
+        // Bits may be integers or floats.
+        assert_eq!(of(F32, U32, "b32"), open("f32"));
+        assert_eq!(
+            of(F64, U16, "u16"),
+            "`k` accesses u16 there: write `type = \"u16\"`, and save u16 with NumPy's \
+             `.astype(\"uint16\")`"
+        );
+        let both = [access(U32, "u32"), access(U64, "u64")];
+        assert_eq!(
+            remedy(I32, I64, &both),
+            "`k` accesses u32 there, and `k` accesses u64 there: use a buffer for each type"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Executes a launch file as a host program.
 
-use super::access::{Access, influences, misread};
+use super::access::{Access, influences, misread, remedy};
 use super::bind::{BoundArg, Limits, bind};
 use super::compare::compare;
 use super::element::Element;
@@ -342,12 +342,7 @@ fn fill(plan: &BufferPlan, folder: &Path, diagnostics: &mut Diagnostics) -> Opti
         );
         let problem = Diagnostic::error("wrong-size", plan.init_place, message);
         let remedy = match (plan.element, element_fits) {
-            (Some(element), false) => format!(
-                "save {} with NumPy's `.astype(\"{}\")`; or leave `type` out, if the kernel reads {}",
-                element.name(),
-                element.numpy(),
-                array.element.name()
-            ),
+            (Some(element), false) => remedy(element, array.element, &plan.accesses),
             _ => "leave `shape` out, or write the file's own".to_owned(),
         };
         diagnostics.push(problem.help(remedy));

@@ -1,7 +1,7 @@
 //! Runs of workloads, launch files and PTX files: exit status, digest, and default machine.
 
 use crate::folder_with;
-use crate::support::{json, output, warploom_in};
+use crate::support::{json, output, refusal, warploom_in};
 
 /// Requests in flight make progress even with the shortest possible queues.
 #[test]
@@ -53,6 +53,20 @@ fn a_wrong_output_is_told_with_the_buffers_that_the_kernel_misreads() {
         "{}",
         ran.out
     );
+}
+
+/// A file of another type is refused with what the kernel reads.
+#[test]
+fn an_array_of_another_type_is_told_with_what_the_kernel_reads() {
+    let folder = folder_with("init = \"iota\"", "init = \"a.npy\"");
+    let entries = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000,), }";
+    let header = format!("{entries:<117}\n");
+    let mut file = [b"\x93NUMPY\x01\x00".as_slice(), &118_u16.to_le_bytes()].concat();
+    file.extend(header.bytes().chain([0; 8000]));
+    std::fs::write(folder.path().join("a.npy"), file).unwrap();
+    let told = refusal(folder.path(), 2, &["run", "run.toml"]);
+    let remedy = "`vector_add` accesses f32 there: save f32 with NumPy's `.astype(\"float32\")`\n";
+    assert!(told.contains(remedy), "{told}");
 }
 
 #[test]
