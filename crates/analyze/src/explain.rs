@@ -396,8 +396,8 @@ impl Subject<'_> {
         }
     }
 
-    /// How long load/store units are full: by the cycles in which schedulers wait for them, or where
-    /// loads wait for longer, by those in which they have an access that they cannot finish.
+    /// How long load/store units are full: by the cycles in which schedulers wait for them, or
+    /// where loads wait for longer, by those in which they have an access that they cannot finish.
     fn full_in_words(&self) -> String {
         let (full, loads) = (
             Bound::LoadStore.waits(self.figures),

@@ -17,7 +17,7 @@ const WORTH_NAMING: f64 = 0.01;
 /// Explanation of several programs that ran at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixExplanation {
-    /// What bound the programs together: the verdict on all counters of the machine.
+    /// Bound of the programs together: the verdict on all counters of the machine.
     pub bound: Bound,
     /// Sentences on what bound the programs together and on what they shared.
     pub shared: Vec<String>,

@@ -118,7 +118,7 @@ enum Idle {
     Launch,
     /// The grid has no block for them.
     Grid,
-    /// Their last block has ended, and others still run.
+    /// The last block of an SM has ended, and others still run.
     Tail,
 }
 

@@ -17,8 +17,8 @@ const MOSTLY_LOCAL: f64 = 0.5;
 /// Share of the loads that hit in a cache from which data counts as read again.
 const AGAIN: f64 = 0.05;
 
-/// Share of the loads that find in L2 what was loaded before from which shared memory is named. It is
-/// above a half, which sectors reach that come from DRAM in pairs.
+/// Share of the loads that find in L2 what was loaded before from which shared memory is named. It
+/// is above a half, which sectors reach that come from DRAM in pairs.
 const REREAD: f64 = 0.75;
 
 /// Bytes that a load moves for a full warp with 16 bytes in each lane.
@@ -101,10 +101,13 @@ impl Subject<'_> {
             Bound::Fetch => {
                 "make the code smaller or straighter: unroll less, branch less".to_owned()
             }
-            Bound::Policy => "compare the cycles of other schedulers, with the program in the place \
-                              of TARGET: `warploom compare TARGET --vary sm.warp_scheduler=lrr,gto`; \
-                              `warploom list policies` names more, and the keys of this one"
-                .to_owned(),
+            Bound::Policy => {
+                "compare the cycles of other schedulers, with the program in the place \
+                              of TARGET: `warploom compare TARGET --vary \
+                              sm.warp_scheduler=lrr,gto`; `warploom list policies` names more, and \
+                              the keys of this one"
+                    .to_owned()
+            }
         }
     }
 

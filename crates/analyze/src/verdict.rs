@@ -261,7 +261,8 @@ impl<'a> Evidence<'a> {
         self.bound_within_sms()
     }
 
-    /// True if the policy holds warps back more than anything else does, and `part` is not saturated.
+    /// True if the policy holds warps back more than anything else does, and `part` is not
+    /// saturated.
     fn is_throttled(&self, part: Part) -> bool {
         let held = Bound::Policy.waits(self.figures);
         let none = self.figures.stalls.get("no_warp").copied().unwrap_or(0.0);

@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(first(of(1, true)), last);
     }
 
-    /// One run tells the same as several: its waves, the launches that it lacks, and last blocks.
+    /// A single run tells the same as several: its waves, the launches that it lacks, and last blocks.
     #[test]
     fn a_single_run_tells_what_it_lacks() {
         let of = |least: u64, is_exact: bool| Launches { least, is_exact };

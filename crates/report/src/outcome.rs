@@ -248,8 +248,8 @@ pub fn long_launches_told(runs: &[LaunchTime<'_>], remedy: &str) -> Option<Strin
     (!long.is_empty()).then(|| {
         format!(
             "launches take {}% of the cycles of {}, {} cycles each before the first block starts \
-             (gpu.kernel_launch_cycles): this part does not depend on the SMs, so that speedups are \
-             nearer to 1, and {remedy} leaves it out",
+             (gpu.kernel_launch_cycles): this part does not depend on the SMs, so that speedups \
+             are nearer to 1, and {remedy} leaves it out",
             range(shares, |share| share.to_string()),
             named(&names),
             range(long.iter().map(|run| run.cycles), grouped),

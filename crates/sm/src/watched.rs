@@ -10,8 +10,8 @@ use warploom_policy::{WarpMask, WarpScheduler, WarpView};
 
 impl Sm {
     /// True if the policy, which is told of every cycle, can be asked at once: some warps are
-    /// `ready`, none of them issues last or has instructions from the `wrong` path, and the cycle is
-    /// not like the one before.
+    /// `ready`, none of them issues last or has instructions from the `wrong` path, and the cycle
+    /// is not like the one before.
     #[inline(always)]
     pub(crate) fn can_ask(&self, now: Cycle, s: usize, ready: WarpMask, wrong: WarpMask) -> bool {
         let in_order = wrong | self.pauses.warps != 0 || self.issue_quotas.is_some();

@@ -17,7 +17,7 @@ enum Programs {
     HighlyCacheSensitive,
     /// Bound by a network or by DRAM (`docs/workloads.md`).
     MemoryBound,
-    /// Those of the study that CAWA's authors name for warps of a block which take unequal times
+    /// Programs of the study that CAWA's authors name for warps of a block which take unequal times
     /// ([`UNEQUAL_WARPS`]).
     UnequalWarps,
 }

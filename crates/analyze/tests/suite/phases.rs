@@ -1,5 +1,5 @@
-//! Verdicts on kernels that leave SMs without blocks: for want of blocks, before the launch, or after
-//! their last block. Results are made by hand.
+//! Verdicts on kernels that leave SMs without blocks: for want of blocks, before the launch, or
+//! after their last block. Results are made by hand.
 
 use crate::support::{analysed, launched, told};
 use warploom_analyze::{Bound, KernelAnalysis, Part};
@@ -91,8 +91,8 @@ fn units_that_never_finish_are_named_instead_of_the_latency_of_loads() {
     assert_eq!(units(15 * 890).bound, Bound::Loads);
 }
 
-/// DRAM moves data in 60 % of the cycles, and in `held` of 100 scheduler cycles a policy holds ready
-/// warps back, in 30 for which warps wait for loads otherwise.
+/// DRAM moves data in 60 % of the cycles, and in `held` of 100 scheduler cycles a policy holds
+/// ready warps back, in 30 for which warps wait for loads otherwise.
 #[test]
 fn a_policy_that_holds_warps_back_comes_before_a_part_that_is_not_saturated() {
     let found = |held: u64, data: u64| {
@@ -106,8 +106,8 @@ fn a_policy_that_holds_warps_back_comes_before_a_part_that_is_not_saturated() {
         analysed("gtx480", launched(1000, &counts))
     };
     let verdict = "The scheduling policy holds ready warps of `k` back in 57% of the scheduler \
-                   cycles, more than any other cause, and none of schedulers, memories and networks \
-                   is used above 60% (DRAM).";
+                   cycles, more than any other cause, and none of schedulers, memories and \
+                   networks is used above 60% (DRAM).";
     let next = "Next: compare the cycles of other schedulers";
     told(&found(40, 60), Bound::Policy, verdict, next);
     assert_eq!(found(20, 60).bound, Bound::Part(Part::Dram));

@@ -27,8 +27,9 @@ struct Mentioned {
     data: Vec<Placed>,
 }
 
-/// Adds the names that do not exist, and data files that cannot be read, to the problems of a launch
-/// file in `folder`. `module` reads the module of a name at a place; `None` leaves its kernels open.
+/// Adds the names that do not exist, and data files that cannot be read, to the problems of a
+/// launch file in `folder`. `module` reads the module of a name at a place; `None` leaves its
+/// kernels open.
 pub(super) fn with_unknown_names(
     errors: InputErrors,
     folder: &Path,

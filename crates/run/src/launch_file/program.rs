@@ -147,8 +147,8 @@ impl LaunchFile {
     /// are relative to `folder`.
     ///
     /// # Errors
-    /// If data files cannot be read or do not fit. Problems of the launches that do not depend on the
-    /// GPU are reported with them.
+    /// If data files cannot be read or do not fit. Problems of the launches that do not depend on
+    /// the GPU are reported with them.
     pub fn new(
         source: Source,
         mut plan: Plan,

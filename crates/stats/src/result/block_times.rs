@@ -6,7 +6,7 @@ use warploom_state::Value;
 /// Times of the blocks of a launch, or of several launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct BlockTimes {
-    /// Blocks that ended.
+    /// Number of blocks that ended.
     pub blocks: u64,
     /// Core cycles of these blocks, summed over blocks.
     pub cycles: u64,

@@ -61,8 +61,9 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     lines: Option<u32>,
-    /// Also print the category and class of the kernel by the paper of GPUDuet, and whether GPUDuet,
-    /// which runs more blocks than fit, would act [default: only where `sm.context` is `duet`]
+    /// Also print the category and class of the kernel by the paper of GPUDuet, and whether
+    /// GPUDuet, which runs more blocks than fit, would act [default: only where `sm.context` is
+    /// `duet`]
     #[arg(long)]
     duet: bool,
     /// Also write the charts as a picture

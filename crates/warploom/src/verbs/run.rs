@@ -109,8 +109,8 @@ pub struct Args {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Explain in five sentences what bound the kernel that took the most cycles; of several programs,
-    /// what bound them together, what they shared, and what each of them did
+    /// Explain in five sentences what bound the kernel that took the most cycles; of several
+    /// programs, what bound them together, what they shared, and what each of them did
     #[arg(long, conflicts_with_all = ["functional", "json"])]
     explain: bool,
     #[command(flatten)]
