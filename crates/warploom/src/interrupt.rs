@@ -55,27 +55,30 @@ impl Drop for Interrupt {
 pub struct KeptRuns {
     kept: AtomicUsize,
     all: AtomicUsize,
-    /// End of the line: what became of the runs that have ended.
-    fate: &'static str,
+    /// Ends of the line: what became of the runs that have ended, and the same without any.
+    fates: [&'static str; 2],
 }
 
 impl KeptRuns {
     /// Numbers of runs that are kept when they end. Begins to note signals: where the system
     /// refuses this, a signal ends the process without a line. A command creates at most one.
     pub fn new() -> Arc<Self> {
-        Self::telling("are kept; the same command goes on")
+        Self::telling([
+            "are kept; the same command goes on",
+            "had ended; the same command begins again",
+        ])
     }
 
     /// Numbers of runs that nothing keeps, as [`new`](Self::new) otherwise.
     pub fn without_folder() -> Arc<Self> {
-        Self::telling("had ended, and none is kept\n  = help: -o DIR keeps them")
+        Self::telling(["had ended, and none is kept\n  = help: -o DIR keeps them"; 2])
     }
 
-    fn telling(fate: &'static str) -> Arc<Self> {
+    fn telling(fates: [&'static str; 2]) -> Arc<Self> {
         let runs = Arc::new(Self {
             kept: AtomicUsize::new(0),
             all: AtomicUsize::new(0),
-            fate,
+            fates,
         });
         let Ok((mut signals, end)) = UnixStream::pair() else {
             return runs;
@@ -107,7 +110,8 @@ impl KeptRuns {
 
     fn told(&self) -> String {
         let [kept, all] = [&self.kept, &self.all].map(|number| number.load(Ordering::Relaxed));
-        format!("\ninterrupted: {kept} of {all} runs {}\n", self.fate)
+        let fate = self.fates[usize::from(kept == 0)];
+        format!("\ninterrupted: {kept} of {all} runs {fate}\n")
     }
 }
 
@@ -122,4 +126,20 @@ pub fn status(report: &RunReport) -> ExitCode {
         true => INTERRUPTED,
         false => u8::from(!report.succeeded()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KeptRuns;
+
+    #[test]
+    fn a_command_without_an_ended_run_begins_again() {
+        let runs = KeptRuns::new();
+        runs.set(0, 8);
+        let none = "\ninterrupted: 0 of 8 runs had ended; the same command begins again\n";
+        assert_eq!(runs.told(), none);
+        runs.add(2, 0);
+        let some = "\ninterrupted: 2 of 8 runs are kept; the same command goes on\n";
+        assert_eq!(runs.told(), some);
+    }
 }

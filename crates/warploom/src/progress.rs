@@ -210,7 +210,10 @@ fn prefix(now: &Progress) -> String {
 
 /// Resolution of a run's progress.
 const PARTS: u64 = 1000;
-const RUNS_TEMPLATE: &str = "{bar:30} {prefix}  {eta} left  {wide_msg}";
+const RUNS_TEMPLATE: &str = "{bar:30} {prefix}  {wide_msg}";
+/// Share of all runs that must be done, as a divisor, before the time that is left is told,
+/// unless a run has ended.
+const TOLD_FROM: u64 = 10;
 
 /// Progress of many runs: how many are done, which are running, and the elapsed time; as a bar or
 /// as lines.
@@ -323,14 +326,20 @@ impl RunsState {
     fn draw(&self) {
         let all = self.ended + self.planned;
         let running: u64 = self.running.values().map(|(_, parts)| parts).sum();
-        self.bar.set_length(all as u64 * PARTS);
-        self.bar.set_position(self.ended as u64 * PARTS + running);
+        let (length, done) = (all as u64 * PARTS, self.ended as u64 * PARTS + running);
+        self.bar.set_length(length);
+        self.bar.set_position(done);
+        // The first estimates are far off.
+        let left = match self.ended > 0 || TOLD_FROM * done >= length.max(1) {
+            true => format!("  {} left", clock(self.bar.eta())),
+            false => String::new(),
+        };
         let stored = match self.stored {
             0 => String::new(),
             stored => format!(", {stored} from earlier"),
         };
         self.bar
-            .set_prefix(format!("{} of {all} runs{stored}", self.ended));
+            .set_prefix(format!("{} of {all} runs{stored}{left}", self.ended));
         let names: Vec<_> = self
             .running
             .values()
@@ -359,9 +368,27 @@ mod tests {
             (state.bar.position(), state.bar.length()),
             (1250, Some(3000))
         );
-        assert_eq!(state.bar.prefix(), "1 of 3 runs, 3 from earlier");
+        let prefix = state.bar.prefix();
+        assert!(
+            prefix.starts_with("1 of 3 runs, 3 from earlier  "),
+            "{prefix}"
+        );
+        assert!(prefix.ends_with(" left"), "{prefix}");
         assert_eq!(state.bar.message(), "bfs on gto");
     }
+
+    #[test]
+    fn the_time_that_is_left_is_told_from_a_tenth_on() {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let mut state = RunsState::new(bar, None);
+        state.planned = 2;
+        for (parts, is_told) in [(199, false), (200, true)] {
+            state.running = BTreeMap::from([(7, ("bfs on gto".to_owned(), parts))]);
+            state.show();
+            assert_eq!(state.bar.prefix().ends_with(" left"), is_told, "{parts}");
+        }
+    }
+
     #[test]
     fn time_is_counted_for_what_runs() {
         let mut times = Times::default();

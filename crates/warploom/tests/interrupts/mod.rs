@@ -282,6 +282,6 @@ fn control_c_tells_how_many_runs_of_a_sweep_are_kept() {
     send(&sweep, &["INT"]);
     let told: Vec<_> = told.map_while(Result::ok).collect();
     assert_eq!(sweep.wait().unwrap().code(), Some(130));
-    let line = "interrupted: 0 of 2 runs are kept; the same command goes on";
+    let line = "interrupted: 0 of 2 runs had ended; the same command begins again";
     assert_eq!(told, ["", line]);
 }
