@@ -7,16 +7,19 @@
 //!
 //! For figures of one program that costs more for a cycle than the others of its paper, this does
 //! not hold. `cargo xtask costs --measure FIGURE` makes the runs of a figure in one thread, and
-//! replaces its row alone by the processor time of this process.
+//! replaces its row alone by the processor time of this process. Other figures of no further
+//! programs then cost at least as much for a cycle. Without stores nothing else changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use warploom_lab::{FigureJob, FigureOutcome, Request, Runner, Scale, Store, find, make};
+use warploom_lab::{
+    CostBasis, FigureJob, FigureOutcome, Request, Runner, Scale, Store, find, make,
+};
 use warploom_report::page::{Page, RunLine};
 
 use crate::results::stored;
@@ -35,7 +38,6 @@ const FEWEST_CYCLES: u64 = 20_000;
 #[derive(clap::Args)]
 pub struct Args {
     /// Stores of runs (`runs.redb`) that figures of scale `paper` are made of
-    #[arg(required_unless_present = "measure")]
     stores: Vec<PathBuf>,
     /// Make the runs of this figure, such as crat/fig3, and replace its row alone (in a release
     /// build)
@@ -45,22 +47,27 @@ pub struct Args {
 
 /// Writes the table of costs of the workspace at `root`.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
-    if let Some(figure) = &args.measure {
-        let old = fs::read_to_string(root.join(TABLE))?;
-        fs::write(root.join(TABLE), with_row(&old, figure, &measured(figure)?))?;
-        return Ok(writeln!(io::stdout(), "{TABLE}")?);
-    }
+    let pages = stored(&root.join("docs/results"))?;
+    let old = fs::read_to_string(root.join(TABLE))?;
+    let table = match &args.measure {
+        Some(figure) => with_row(&old, figure, &measured(figure)?),
+        None if args.stores.is_empty() => old,
+        None => with_measured(table(&pages, &times(&args.stores)?), &old),
+    };
+    fs::write(root.join(TABLE), with_scaled(table, &pages))?;
+    Ok(writeln!(io::stdout(), "{TABLE}")?)
+}
+
+/// Times of the runs in stores.
+fn times(stores: &[PathBuf]) -> Result<Times> {
     let mut times = BTreeMap::new();
-    for path in &args.stores {
+    for path in stores {
         ensure!(path.is_file(), "there is no store {}", path.display());
         Store::open(path, "")?.each(&mut |report| {
             times.insert((report.input_digest, report.digest), report.wall_seconds);
         })?;
     }
-    let pages = stored(&root.join("docs/results"))?;
-    let old = fs::read_to_string(root.join(TABLE))?;
-    fs::write(root.join(TABLE), with_runless(table(&pages, &times), &old))?;
-    Ok(writeln!(io::stdout(), "{TABLE}")?)
+    Ok(times)
 }
 
 /// Seconds of runs, by the digests of their inputs and results.
@@ -109,7 +116,7 @@ fn recorded<'p>(pages: impl Iterator<Item = &'p Page>, times: &Times) -> Vec<(f6
 
 /// Table of the figures at scale `paper` that have runs.
 fn table(pages: &[Page], times: &Times) -> String {
-    let mut text = String::from("figure,runs,minutes\n");
+    let mut text = String::from("figure,runs,minutes,basis\n");
     let of_all = fit(&recorded(pages.iter(), times));
     let mut speeds = BTreeMap::new();
     let of_paper = |page: &&Page| page.scale == "paper" && !page.runs.is_empty();
@@ -120,7 +127,9 @@ fn table(pages: &[Page], times: &Times) -> String {
         });
         if let Some(speed) = speed {
             let all: f64 = page.runs.iter().map(|run| seconds(*speed, work(run))).sum();
-            let _ = writeln!(text, "{}", row(&page.full_name(), page.runs.len(), all));
+            let name = page.full_name();
+            let row = row(&name, page.runs.len(), all / 60.0, CostBasis::Computed);
+            let _ = writeln!(text, "{row}");
         }
     }
     text
@@ -147,7 +156,8 @@ fn measured(figure: &str) -> Result<String> {
     let [FigureOutcome::Page(page)] = made.as_slice() else {
         bail!("{figure} was not made: {made:?}");
     };
-    Ok(row(figure, page.runs.len(), seconds))
+    let runs = page.runs.len();
+    Ok(row(figure, runs, seconds / 60.0, CostBasis::Measured))
 }
 
 /// Processor time of this process in seconds, without that of the system.
@@ -172,22 +182,69 @@ fn with_row(old: &str, figure: &str, row: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The table with the rows of `old` that are of figures without runs, whose costs were measured.
-fn with_runless(table: String, old: &str) -> String {
-    let rows = old
-        .lines()
-        .filter_map(|row| Some((row.split_once(",0,")?.0, row)));
-    rows.fold(table, |table, (figure, row)| with_row(&table, figure, row))
+/// Rows of a table, as figure, minutes and basis.
+fn rows(table: &str) -> impl Iterator<Item = (&str, f64, &str)> {
+    table.lines().filter_map(|row| {
+        let mut cells = row.split(',');
+        let (figure, _, minutes) = (cells.next()?, cells.next()?, cells.next()?);
+        Some((figure, minutes.parse().ok()?, cells.next()?))
+    })
 }
 
-/// Row of a figure whose runs take some seconds together.
-fn row(name: &str, runs: usize, seconds: f64) -> String {
-    format!("{name},{runs},{:.1}", seconds / 60.0)
+/// The table with the rows of `old` whose costs were measured.
+fn with_measured(table: String, old: &str) -> String {
+    let is_measured = |(_, _, basis): &(&str, f64, &str)| *basis == CostBasis::Measured.name();
+    let names = rows(old).filter(is_measured).map(|(figure, ..)| figure);
+    names.fold(table, |table, figure| {
+        let start = format!("{figure},");
+        let row = old.lines().find(|line| line.starts_with(&start));
+        with_row(&table, figure, row.unwrap_or_default())
+    })
+}
+
+/// The table in which a figure of no further programs than a measured one of its paper costs at
+/// least as much for a cycle.
+fn with_scaled(table: String, pages: &[Page]) -> String {
+    let mut scaled = table.clone();
+    let cycles = |page: &Page| page.runs.iter().map(|run| run.cycles as f64).sum::<f64>();
+    let inputs = |page: &Page| -> BTreeSet<String> {
+        page.runs.iter().map(|run| run.input.clone()).collect()
+    };
+    let of_paper = |page: &&Page| page.scale == "paper" && !page.runs.is_empty();
+    for (name, minutes, basis) in rows(&table) {
+        let is_measured = basis == CostBasis::Measured.name();
+        let measured = pages.iter().filter(of_paper);
+        let mut measured = measured.filter(|page| is_measured && page.full_name() == name);
+        let Some(measured) = measured.next() else {
+            continue;
+        };
+        let programs = inputs(measured);
+        for page in pages.iter().filter(of_paper) {
+            let other = page.full_name();
+            let row_of = rows(&table).find(|(figure, ..)| *figure == other);
+            let own = row_of.filter(|(.., basis)| *basis != CostBasis::Measured.name());
+            let least = minutes * cycles(page) / cycles(measured);
+            let is_part = page.paper == measured.paper && inputs(page).is_subset(&programs);
+            if is_part && own.is_some_and(|(_, own, _)| own < least) {
+                let row = row(&other, page.runs.len(), least, CostBasis::Scaled);
+                scaled = with_row(&scaled, &other, &row);
+            }
+        }
+    }
+    scaled
+}
+
+/// Row of a figure whose runs take some minutes together.
+fn row(name: &str, runs: usize, minutes: f64, basis: CostBasis) -> String {
+    format!("{name},{runs},{minutes:.1},{}", basis.name())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Times, fit, processor_seconds, row, seconds, table, with_row, with_runless};
+    use super::{
+        Times, fit, processor_seconds, row, seconds, table, with_measured, with_row, with_scaled,
+    };
+    use warploom_lab::CostBasis;
     use warploom_report::page::{Page, RunLine};
 
     /// Two microseconds for a cycle and ten nanoseconds for an instruction.
@@ -210,16 +267,16 @@ mod tests {
     }
 
     #[test]
-    fn measured_figures_without_runs_stay() {
-        let old = "figure,runs,minutes\np/a,2,9.0\np/b,0,0.3\np/c,10,0.0\n";
-        let new = with_runless("figure,runs,minutes\np/a,3,1.0\n".to_owned(), old);
-        assert_eq!(new, "figure,runs,minutes\np/a,3,1.0\np/b,0,0.3\n");
+    fn measured_figures_stay() {
+        let old = "p/a,2,9.0,computed\np/b,0,0.3,measured\np/c,10,0.0,scaled\np/d,1,7.0,measured\n";
+        let new = "p/a,3,1.0,computed\np/d,1,2.0,computed\n";
+        let expected = "p/a,3,1.0,computed\np/d,1,7.0,measured\np/b,0,0.3,measured\n";
+        assert_eq!(with_measured(new.to_owned(), old), expected);
     }
 
-    #[test]
-    fn costs_are_those_of_all_runs_of_a_figure() {
-        let run = |digest: &str, cycles| RunLine {
-            input: String::new(),
+    fn run(input: &str, digest: &str, cycles: u64) -> RunLine {
+        RunLine {
+            input: input.to_owned(),
             configuration: String::new(),
             command: String::new(),
             cycles,
@@ -228,14 +285,45 @@ mod tests {
             input_digest: "in".to_owned(),
             digest: digest.to_owned(),
             energy: None,
-        };
-        let page = |name: [&str; 3], runs| Page {
+        }
+    }
+
+    fn page(name: [&str; 3], runs: Vec<RunLine>) -> Page {
+        Page {
             paper: name[0].to_owned(),
             figure: name[1].to_owned(),
             scale: name[2].to_owned(),
             runs,
             ..serde_json::from_str(include_str!("../../docs/results/duet/fig3b.json")).unwrap()
-        };
+        }
+    }
+
+    #[test]
+    fn figures_of_a_measured_program_cost_as_much_for_a_cycle() {
+        let pages = [
+            page(["p", "part", "paper"], vec![run("CFD", "1", 10)]),
+            page(
+                ["p", "whole", "paper"],
+                vec![run("CFD", "1", 10), run("CFD", "2", 20)],
+            ),
+            page(["p", "dear", "paper"], vec![run("CFD", "1", 10)]),
+            page(
+                ["p", "more", "paper"],
+                vec![run("CFD", "1", 10), run("BLK", "3", 90)],
+            ),
+            page(["q", "other", "paper"], vec![run("CFD", "1", 90)]),
+        ];
+        let rest = "p/dear,1,5.0,computed\np/more,2,1.0,computed\nq/other,1,1.0,computed\n";
+        let table = format!("p/part,1,1.5,measured\np/whole,2,1.0,computed\n{rest}");
+        let expected = format!("p/part,1,1.5,measured\np/whole,2,4.5,scaled\n{rest}");
+        let scaled = with_scaled(table, &pages);
+        assert_eq!(scaled, expected);
+        assert_eq!(with_scaled(scaled, &pages), expected);
+    }
+
+    #[test]
+    fn costs_are_those_of_all_runs_of_a_figure() {
+        let run = |digest: &str, cycles| run("", digest, cycles);
         let pages = [
             page(
                 ["p", "a", "paper"],
@@ -248,14 +336,18 @@ mod tests {
         // Four microseconds for a cycle and its 200 instructions.
         let time = |digest: &str, seconds| (("in".to_owned(), digest.to_owned()), seconds);
         let times = Times::from([time("1", 60.0), time("2", 120.0)]);
-        let expected = "figure,runs,minutes\np/a,2,3.0\nq/b,1,1.0\n";
+        let head = "figure,runs,minutes,basis\n";
+        let expected = format!("{head}p/a,2,3.0,computed\nq/b,1,1.0,computed\n");
         assert_eq!(table(&pages, &times), expected);
-        assert_eq!(table(&pages, &Times::new()), "figure,runs,minutes\n");
+        assert_eq!(table(&pages, &Times::new()), head);
         // A figure that is measured alone leaves the others as they were.
-        let measured = with_row(expected, "p/a", &row("p/a", 2, 240.0));
-        assert_eq!(measured, "figure,runs,minutes\np/a,2,4.0\nq/b,1,1.0\n");
-        let added = with_row(expected, "p/z", &row("p/z", 1, 6.0));
-        assert_eq!(added, format!("{expected}p/z,1,0.1\n"));
+        let measured = with_row(&expected, "p/a", &row("p/a", 2, 4.0, CostBasis::Measured));
+        assert_eq!(
+            measured,
+            format!("{head}p/a,2,4.0,measured\nq/b,1,1.0,computed\n")
+        );
+        let added = with_row(&expected, "p/z", &row("p/z", 1, 0.1, CostBasis::Measured));
+        assert_eq!(added, format!("{expected}p/z,1,0.1,measured\n"));
         assert!(processor_seconds().unwrap() >= 0.0);
     }
 }

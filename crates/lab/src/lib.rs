@@ -32,7 +32,7 @@ pub use allocated::{Allocate, Subject};
 pub use bound::bound;
 pub use claims::{Claim, claim, claims, claims_on};
 pub use compare::{Comparison, Programs, Vary, measured_columns, speedup};
-pub use costs::{Cost, cost};
+pub use costs::{Cost, CostBasis, cost};
 pub use energy::{ChooseEnergy, add_energy};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};
 pub use figures::{

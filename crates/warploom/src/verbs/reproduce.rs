@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_diag::nearest;
 use warploom_lab::{
-    FigureInfo, FigureJob, FigureOutcome, Request, Results, RunSpec, Scale, Store, UnknownFigure,
-    add_energy, all, by_name_only, claims, claims_on, cost, find, make_by, studies,
+    Cost, FigureInfo, FigureJob, FigureOutcome, Request, Results, RunSpec, Scale, Store,
+    UnknownFigure, add_energy, all, by_name_only, claims, claims_on, cost, find, make_by, studies,
 };
 use warploom_report::page::Page;
 use warploom_report::{grouped, listing, page_report, wrapped};
@@ -207,19 +207,43 @@ fn dry_run(
             count(open)
         ),
     };
-    let row = |info: &&FigureInfo| {
-        let [runs, minutes] = cost_cells(&cost(&info.full_name())?);
-        Some(vec![info.full_name(), runs, minutes])
-    };
-    let costs: Vec<_> = infos.iter().filter_map(row).collect();
-    if !costs.is_empty() {
-        let about = "at scale paper, computed from stored runs (minutes of processor time on an idle \
-                     computer, by the speed of the paper's runs together; a figure of few programs \
-                     may take a multiple):";
-        text += &format!("\n{}\n", wrapped("", about, width()));
-        text += &listing(&["figure", "runs", "minutes"], &costs, width());
+    Ok(text + &costs(args.scale, infos, stored))
+}
+
+/// Explanation of the costs of figures.
+const COSTS: &str = "All runs of the figures at scale paper, also those that are stored (minutes of \
+                     processor time on an idle computer; computed: by the speed of all runs of the \
+                     paper, of which a figure of few programs may take a multiple; scaled: by the \
+                     speed of a measured figure of the same programs):";
+
+/// Costs of whole figures at scale `paper`, and what is left of a single one of which some runs are
+/// stored. They say nothing on other scales.
+fn costs(scale: Scale, infos: &[&FigureInfo], stored: usize) -> String {
+    let known = infos
+        .iter()
+        .filter_map(|info| Some((info.full_name(), cost(&info.full_name())?)));
+    let known: Vec<_> = known.collect();
+    if known.is_empty() {
+        return String::new();
     }
-    Ok(text)
+    if scale != Scale::Paper {
+        return "what figures cost is known at scale paper only\n".to_owned();
+    }
+    let row = |(name, cost): &(String, Cost)| {
+        let [runs, minutes] = cost_cells(cost);
+        vec![name.clone(), runs, minutes, cost.basis.name().to_owned()]
+    };
+    let rows: Vec<_> = known.iter().map(row).collect();
+    let mut text = format!("\n{}\n", wrapped("", COSTS, width()));
+    text += &listing(&["figure", "runs", "minutes", "basis"], &rows, width());
+    if let ([(_, cost)], true) = (known.as_slice(), stored > 0) {
+        let left = cost
+            .runs
+            .saturating_sub(u32::try_from(stored).unwrap_or(u32::MAX));
+        let minutes = cost.minutes * f64::from(left) / f64::from(cost.runs.max(1));
+        text += &format!("of these {left} runs are left, about {minutes:.1} minutes\n");
+    }
+    text
 }
 
 /// The first runs that figures request and that are not stored, and the number of stored ones.
@@ -396,7 +420,7 @@ fn replaced(folder: &Path, infos: &[&FigureInfo], scale: Scale) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{judged_elsewhere, of_shortened_paper, refusal, replaced};
+    use super::{costs, judged_elsewhere, of_shortened_paper, refusal, replaced};
     use warploom_lab::Scale;
     use warploom_report::page::Page;
 
@@ -473,6 +497,28 @@ mod tests {
         let told = told(Scale::Small);
         assert!(told.contains("duet/fig1.json has scale paper"), "{told}");
         assert!(told.contains("= help: -o DIR"), "{told}");
+    }
+
+    #[test]
+    fn costs_are_those_of_scale_paper_and_of_what_is_left() {
+        let one = warploom_lab::find("crat/fig3").expect("a figure");
+        let small = costs(Scale::Small, &one, 0);
+        assert_eq!(small, "what figures cost is known at scale paper only\n");
+        let whole = costs(Scale::Paper, &one, 0);
+        assert!(
+            whole.contains("measured") && !whole.contains("left"),
+            "{whole}"
+        );
+        // Two of ten runs, and so 80 % of the time.
+        let rest = costs(Scale::Paper, &one, 2);
+        let minutes = warploom_lab::cost("crat/fig3").expect("a cost").minutes * 0.8;
+        let told = format!("of these 8 runs are left, about {minutes:.1} minutes\n");
+        assert!(rest.ends_with(&told), "{rest}");
+        let two = [
+            one[0],
+            warploom_lab::find("crat/fig2").expect("a figure")[0],
+        ];
+        assert!(!costs(Scale::Paper, &two, 2).contains("left"));
     }
 
     #[test]
