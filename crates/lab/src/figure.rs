@@ -21,7 +21,7 @@ pub enum Scale {
     /// A size between the other two.
     #[default]
     Small,
-    /// The data sets of the paper.
+    /// Data sets of the sizes that the paper prints.
     Paper,
 }
 
