@@ -195,6 +195,11 @@ mod tests {
         let judged = Judged::new(&[]);
         let text = pages::summary(&judged);
         assert_eq!(text.matches("| not measured | - |").count(), claims().len());
+        assert!(
+            claims()
+                .iter()
+                .all(|claim| text.contains(&format!("| `{}`: ", claim.id)))
+        );
         for (paper, _) in PAPERS {
             assert!(judged.of_paper(paper).count() > 0, "{paper}");
         }

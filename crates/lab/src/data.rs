@@ -27,11 +27,17 @@ impl<'a> Data<'a> {
     /// Data of another figure of the same paper, scale and machines, if it is known. Runs that both
     /// would need are then made for one of them only.
     pub fn beside(&self, figure: &str) -> Option<Self> {
+        let found = self.elsewhere(figure)?;
+        is_of_same_machines(found.page, self.page).then_some(found)
+    }
+
+    /// Data of another figure of the same paper and scale, if it is known, for statements that need
+    /// no data of this one: the other may be of a later machine.
+    pub fn elsewhere(&self, figure: &str) -> Option<Self> {
         let is = |other: &&Page| {
             other.figure == figure
                 && other.paper == self.page.paper
                 && other.scale == self.page.scale
-                && is_of_same_machines(other, self.page)
         };
         let found = self.others.iter().find(is)?;
         Some(Self::new(found, self.others))
@@ -151,6 +157,9 @@ mod tests {
         assert!(beside(&[named("d", 700), named("e", 700)]));
         assert!(!beside(&[named("d", 700)]));
         assert!(!beside(&[named("e", 1400)]));
+        let elsewhere = |others: &[Page]| Data::new(&own, others).elsewhere("e").is_some();
+        assert!(elsewhere(&[named("e", 1400)]));
+        assert!(!elsewhere(&[of("paper")]) && !elsewhere(&[named("d", 700)]));
         assert!(!beside(&[of("paper")]));
         assert!(beside(&[of("paper"), of("test")]));
     }

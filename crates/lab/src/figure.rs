@@ -154,22 +154,25 @@ fn configurations(used: &[UsedRun]) -> Vec<Configuration> {
 }
 
 fn presets(used: &[UsedRun]) -> BTreeMap<String, BTreeMap<String, ConfigValue>> {
-    let value = |setting| match setting {
-        Setting::Bool(on) => ConfigValue::Bool(on),
-        Setting::Integer(number) => ConfigValue::Integer(number),
-        Setting::Float(number) => ConfigValue::Float(number),
-        Setting::Text(text) => ConfigValue::Text(text),
-    };
     let mut all = BTreeMap::new();
     for (spec, _) in used {
         all.entry(spec.machine.gpu.clone()).or_insert_with(|| {
             let settings = spec.machine.base.settings().into_iter();
             settings
-                .map(|(key, setting)| (key, value(setting)))
+                .map(|(key, setting)| (key, config_value(setting)))
                 .collect()
         });
     }
     all
+}
+
+pub(crate) fn config_value(setting: Setting) -> ConfigValue {
+    match setting {
+        Setting::Bool(on) => ConfigValue::Bool(on),
+        Setting::Integer(number) => ConfigValue::Integer(number),
+        Setting::Float(number) => ConfigValue::Float(number),
+        Setting::Text(text) => ConfigValue::Text(text),
+    }
 }
 
 fn run_line((spec, report): &UsedRun) -> RunLine {

@@ -16,6 +16,7 @@ pub(crate) use shared::{add_mean, samples};
 pub use slicer::{OracleRequest, every_mix, is_right, oracle};
 
 use crate::data::Data;
+use crate::earlier;
 use crate::figure::{Figure, Request};
 use crate::printed::mark;
 use crate::runs::Runs;
@@ -152,14 +153,20 @@ pub fn judge(pages: &mut [Page]) {
 
 fn verdicts(page: &Page, others: &[Page]) -> Vec<Verdict> {
     let data = Data::new(page, others);
-    match page.paper.as_str() {
+    let mut verdicts = match page.paper.as_str() {
         "duet" => duet::verdicts(&data),
         "cooperative" => cooperative::verdicts(&data),
         "crat" => crat::verdicts(&data),
         "locality" => locality::verdicts(&data),
         "slicer" => slicer::verdicts(&data),
         _ => Vec::new(),
+    };
+    if let Some(sentence) = earlier::sentence(page) {
+        for verdict in &mut verdicts {
+            verdict.note += &format!(" {sentence}");
+        }
     }
+    verdicts
 }
 
 #[cfg(test)]

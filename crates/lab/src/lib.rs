@@ -16,6 +16,7 @@ mod claims;
 mod compare;
 mod costs;
 mod data;
+mod earlier;
 mod energy;
 mod figure;
 mod figures;
@@ -33,6 +34,7 @@ pub use bound::bound;
 pub use claims::{Claim, claim, claims, claims_on};
 pub use compare::{Comparison, Programs, Vary, measured_columns, speedup};
 pub use costs::{Cost, CostBasis, cost};
+pub use earlier::{ChangedKey, changed_keys};
 pub use energy::{ChooseEnergy, add_energy};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};
 pub use figures::{

@@ -4,14 +4,14 @@
 use crate::claims::{Claim, claim};
 use crate::samples::{Measured, Samples};
 use warploom_report::page::{
-    Agreement, Cell, Judgement, Kind, POINTS, Statement, Verdict, is_none, reproduced_effects,
-    share_of_effect,
+    Agreement, Cell, Judgement, Kind, NEAR_POINTS, POINTS, Statement, Verdict, is_none,
+    reproduced_effects, share_of_effect,
 };
 
 /// Share of the paper's effect from which an effect is near.
 const NEAR_SHARE: f64 = 0.25;
 /// Differences of a level in points, and relative ones, for reproduced and for near.
-const LEVEL: [(f64, f64); 2] = [(POINTS, 0.1), (10.0, 0.25)];
+const LEVEL: [(f64, f64); 2] = [(POINTS, 0.1), (NEAR_POINTS, 0.25)];
 /// Relative difference within which a count or a size is near.
 const COUNT: f64 = 0.1;
 /// Rank correlations of a series for reproduced and for near.

@@ -8,7 +8,7 @@ mod machines;
 
 use crate::effects::effect_chart;
 use crate::figure::Chart;
-use crate::page::{Cell, Judgement, Page, Statement, Verdict};
+use crate::page::{Cell, Judgement, Page, REMARKS, Remark, Statement, Verdict};
 use crate::scorecard::Scorecard;
 use crate::svg::{Shape, svg_shaped};
 use machines::{Machine, machines};
@@ -150,6 +150,7 @@ fn verdict(page: &Page, of: &Verdict) -> Value {
             paper => paper,
             ours => of.ours_shown(),
             judgement => of.judgement.map_or("not measured", Judgement::name),
+            remark => of.remark().map(Remark::words),
         }
     };
     context! {
@@ -157,7 +158,7 @@ fn verdict(page: &Page, of: &Verdict) -> Value {
         label => label,
         claim => of.claim.as_str(),
         place => of.place.as_str(),
-        near => of.why_near().filter(|_| page.caveat().is_none()),
+        why => of.why().filter(|_| page.caveat().is_none()),
         note => of.note.as_str(),
         statements => of.statements.iter().map(statement).collect::<Vec<_>>(),
     }
@@ -169,7 +170,7 @@ fn rules(page: &Page) -> Vec<&'static str> {
     let rules: BTreeSet<_> = statements.map(|statement| statement.kind.rule()).collect();
     let claims = "a claim is reproduced if all of its statements are, and near if at least half are \
                   at least near and its own figure does not differ";
-    rules.into_iter().chain([claims]).collect()
+    rules.into_iter().chain([claims, REMARKS]).collect()
 }
 
 /// Charts as one picture, if there are any.

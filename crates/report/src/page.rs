@@ -4,8 +4,8 @@
 mod verdicts;
 
 pub use verdicts::{
-    Agreement, Judgement, Kind, Origin, POINTS, Range, Statement, Verdict, is_none, points,
-    reproduced_effects, share_of_effect,
+    Agreement, Judgement, Kind, NEAR_POINTS, Origin, POINTS, REMARKS, Range, Remark, Statement,
+    Verdict, is_none, points, reproduced_effects, share_of_effect,
 };
 
 use crate::figure::Chart;

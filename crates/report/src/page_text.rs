@@ -2,7 +2,7 @@
 
 use crate::chart::bar;
 use crate::figure::{BarChart, BarSeries, Chart, HeatMap};
-use crate::page::{Cell, Column, Judgement, Page, Statement, Table, Verdict};
+use crate::page::{Cell, Column, Page, Statement, Table, Verdict};
 use crate::table::{figures, labelled};
 use crate::wrap::wrapped;
 use std::fmt::Write;
@@ -199,22 +199,25 @@ fn claims(text: &mut String, page: &Page, width: Option<u16>) {
         None => verdict.label().to_owned(),
     };
     let row = |verdict: &Verdict| {
-        let own = verdict.statements.iter().find(|statement| statement.own);
+        let own = verdict.own();
         let shown = |of: fn(&Statement) -> String| own.map_or("see below".to_owned(), of);
+        // The verdict behind our value is that of the value, and the last one the claim's.
+        let ours = |of: &Statement| format!("{}, {}", of.kind.quantity(&of.ours), of.judged());
         vec![
             verdict.id.clone(),
             own.map_or("statements", |statement| statement.kind.name())
                 .to_owned(),
             shown(Statement::paper_shown),
-            shown(|statement| statement.kind.quantity(&statement.ours)),
+            shown(ours),
+            verdict.tally(),
             label(verdict),
         ]
     };
     // A single claim without a figure of its own has nothing to show in a table.
-    let has_own = |verdict: &Verdict| verdict.statements.iter().any(|statement| statement.own);
-    if verdicts.len() > 1 || verdicts.iter().any(has_own) {
+    let has_own = verdicts.iter().any(|verdict| verdict.own().is_some());
+    if verdicts.len() > 1 || has_own {
         let rows: Vec<_> = verdicts.iter().map(row).collect();
-        let header = ["claim", "kind", "paper", "ours", "verdict"];
+        let header = ["claim", "kind", "paper", "ours", "statements", "verdict"];
         let _ = write!(text, "\n{}", figures(&header, &rows, width));
     }
     let line = Some(width.map_or(LINE, |width| width.min(LINE)));
@@ -232,10 +235,10 @@ fn claims(text: &mut String, page: &Page, width: Option<u16>) {
             let kind = statement.kind.direction();
             let kind = kind.map_or(String::new(), |kind| format!(" ({kind})"));
             let told = format!("{}: {paper}ours {ours}{kind}", statement.what);
-            let judgement = statement.judgement.map_or("not measured", Judgement::name);
-            sentence(text, &format!("  [{judgement}] "), &told, line);
+            let judged = statement.judged();
+            sentence(text, &format!("  [{judged}] "), &told, line);
         }
-        sentence(text, "  ", &verdict.why_near().unwrap_or_default(), line);
+        sentence(text, "  ", &verdict.why().unwrap_or_default(), line);
         sentence(text, "  ", &verdict.note, line);
     }
 }

@@ -16,6 +16,8 @@ pub struct Scorecard {
     pub statements: [usize; 3],
     /// Effects that have the paper's sign, and all effects.
     pub direction: [usize; 2],
+    /// Number of effects that have the paper's sign but are below one point here.
+    pub small: usize,
     /// First quartile, median and third quartile of the shares of the paper's effects.
     pub shares: Option<[f64; 3]>,
     /// Mean of the distances of speedups from the paper's, in points.
@@ -74,6 +76,7 @@ impl Scorecard {
         if !is_none(paper) {
             let share = share_of_effect(paper, ours);
             self.direction[0] += usize::from(share > 0.0);
+            self.small += usize::from(share > 0.0 && is_none(ours));
             self.direction[1] += 1;
             shares.push(share);
         }
@@ -84,9 +87,13 @@ impl Scorecard {
         let mut lines = Vec::new();
         let [same, effects] = self.direction;
         if effects > 0 {
+            let small = match self.small {
+                0 => String::new(),
+                small => format!(", {small} of them with less than 1 point here"),
+            };
             lines.push((
                 "direction",
-                format!("{same} of {effects} effects have the paper's sign"),
+                format!("{same} of {effects} effects have the paper's sign{small}"),
             ));
         }
         if let Some([low, median, high]) = self.shares {
@@ -193,6 +200,8 @@ mod tests {
             statement(Kind::Speedup, 1.21, 1.0 / 1.21, Differs),
             // No effect: neither direction nor share, but an error of one point.
             statement(Kind::Speedup, 1.0, 1.01, Reproduced),
+            // The paper's sign with less than a point; 20.5 points off.
+            statement(Kind::Speedup, 1.21, 1.005, Differs),
             // A decrease is an effect, but no speedup.
             statement(Kind::Decrease, 19.0, 10.0, Near),
             series,
@@ -211,15 +220,18 @@ mod tests {
             (card.claims, card.not_measured, card.apart),
             ([0, 1, 0], 2, 1)
         );
-        assert_eq!((card.statements, card.direction), ([2, 2, 1], [2, 3]));
-        let [_, median, _] = card.shares.unwrap();
-        assert!((median - 0.5).abs() < 1e-9, "{median}");
-        let error = (11.0 + (121.0 - 100.0 / 1.21) + 1.0) / 3.0;
+        assert_eq!((card.statements, card.direction), ([2, 2, 2], [3, 4]));
+        assert_eq!(card.small, 1);
+        let [_, _, highest] = card.shares.unwrap();
+        assert!((highest - 0.5).abs() < 1e-9, "{highest}");
+        let error = (11.0 + (121.0 - 100.0 / 1.21) + 1.0 + 20.5) / 4.0;
         assert!((card.error.unwrap() - error).abs() < 1e-9);
-        assert_eq!((card.speedups, card.series.len()), (3, 1));
+        assert_eq!((card.speedups, card.series.len()), (4, 1));
         let lines = card.lines();
-        assert_eq!(lines[0].1, "2 of 3 effects have the paper's sign");
-        assert_eq!(lines[3].1, "2 reproduced, 2 near, 1 differ");
+        let expected =
+            "3 of 4 effects have the paper's sign, 1 of them with less than 1 point here";
+        assert_eq!(lines[0].1, expected);
+        assert_eq!(lines[3].1, "2 reproduced, 2 near, 2 differ");
         assert_eq!(lines[4].1, "0.80 (what)");
     }
 

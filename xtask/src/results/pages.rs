@@ -2,8 +2,8 @@
 
 use super::{FOLDER, Judged, PAPERS, STUDIES};
 use std::fmt::Write as _;
-use warploom_lab::Claim;
-use warploom_report::page::{Cell, Judgement, Page, Statement, Verdict};
+use warploom_lab::{Claim, changed_keys};
+use warploom_report::page::{Cell, Judgement, Origin, Page, REMARKS, Statement, Verdict};
 use warploom_report::{Chart, Scorecard, effect_chart, svg};
 
 /// Explanation of a picture of effects.
@@ -13,7 +13,14 @@ claims. On the line both are equal, in the band an effect is reproduced, and tri
 beyond the axes. The rules are in `docs/reproducing.md`.\n";
 
 /// Sentence on the numbers in the picture of all papers.
-const NUMBERS: &str = "Numbered claims are those whose effect is not reproduced.\n";
+const NUMBERS: &str = "Numbered claims are those whose effect is not reproduced; numbers have the \
+                       colour of their dots.\n";
+
+/// Explanation of the columns of a paper's table.
+const COLUMNS: &str = "\
+A claim consists of statements ([rules](../reproducing.md#verdicts)). `here` is the figure that\n\
+the claim itself states, with the verdict on that figure alone; `statements` counts the verdicts\n\
+on all of its statements, and `verdict` is the claim's.\n";
 
 /// Picture of the effects of all papers.
 pub(super) fn all_effects(judged: &Judged<'_>) -> String {
@@ -25,9 +32,44 @@ pub(super) fn all_effects(judged: &Judged<'_>) -> String {
 /// The part of README.md: table and picture of all papers.
 pub(super) fn readme(judged: &Judged<'_>) -> String {
     format!(
-        "{}\n![Effects of the papers' claims]({FOLDER}/claims.svg)\n\n{NUMBERS}",
-        table(judged, &format!("{FOLDER}/"))
+        "{}\n{}![Effects of the papers' claims]({FOLDER}/claims.svg)\n\n{}{NUMBERS}",
+        table(judged, &format!("{FOLDER}/")),
+        earlier(judged),
+        dots(judged)
     )
+}
+
+/// Sentence on the claims that have a dot in the picture.
+fn dots(judged: &Judged<'_>) -> String {
+    let verdicts = PAPERS.iter().flat_map(|(paper, _)| judged.verdicts(paper));
+    let chart = effect_chart("", &[("", verdicts.collect())]);
+    let shown = chart.dots.iter().filter(|dot| dot.is_claim).count();
+    let all = judged.claims.len();
+    format!(
+        "{shown} of the {all} claims have a large dot. The others have no effect that is measured:\n\
+         they are predicates, levels, counts and series, or stand apart.\n"
+    )
+}
+
+/// Paragraph on the claims that are counted as reproduced or near by figures of earlier machines.
+fn earlier(judged: &Judged<'_>) -> String {
+    let of = |judgement| {
+        let each = judged.claims.iter().filter_map(|claim| {
+            let (page, verdict) = judged.verdicts.get(&claim.id)?;
+            let counts = verdict.origin == Origin::Measured && verdict.judgement == Some(judgement);
+            (counts && !changed_keys(page).is_empty()).then(|| format!("`{}`", claim.id))
+        });
+        let ids: Vec<String> = each.collect();
+        (!ids.is_empty()).then(|| format!("{} ({})", judgement.name(), ids.join(", ")))
+    };
+    let each: Vec<String> = Judgement::ALL.into_iter().filter_map(of).collect();
+    match each.as_slice() {
+        [] => String::new(),
+        each => format!(
+            "Of figures of earlier machines, whose presets have changed since:\n{}.\n\n",
+            each.join("; ")
+        ),
+    }
 }
 
 /// A table with one row for each paper.
@@ -37,7 +79,7 @@ fn table(judged: &Judged<'_>, folder: &str) -> String {
          paper's direction | median share of effect | mean error of speedups, points |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    let mut sums = [0; 8];
+    let mut sums = [0; 9];
     for (paper, title) in PAPERS {
         let card = judged.card(paper);
         let counts = counts(&card);
@@ -54,20 +96,37 @@ fn table(judged: &Judged<'_>, folder: &str) -> String {
 }
 
 /// Claims, then reproduced, near, differ, not measured, apart; effects with the paper's sign, all
-/// effects.
-fn counts(card: &Scorecard) -> [usize; 8] {
+/// effects, and those of the first that are below a point here.
+fn counts(card: &Scorecard) -> [usize; 9] {
     let [reproduced, near, differ] = card.claims;
     let [same, effects] = card.direction;
     let (missing, apart) = (card.not_measured, card.apart);
     let all = reproduced + near + differ + missing + apart;
-    [all, reproduced, near, differ, missing, apart, same, effects]
+    let small = card.small;
+    [
+        all, reproduced, near, differ, missing, apart, same, effects, small,
+    ]
 }
 
-fn row(name: &str, counts: [usize; 8], share: &str, error: &str) -> String {
-    let [all, reproduced, near, differ, missing, apart, same, effects] = counts;
+fn row(name: &str, counts: [usize; 9], share: &str, error: &str) -> String {
+    let [
+        all,
+        reproduced,
+        near,
+        differ,
+        missing,
+        apart,
+        same,
+        effects,
+        small,
+    ] = counts;
+    let small = match small {
+        0 => String::new(),
+        small => format!(", {small} below 1 point"),
+    };
     format!(
         "| {name} | {all} | {reproduced} | {near} | {differ} | {missing} | {apart} | {same} of \
-         {effects} | {share} | {error} |\n"
+         {effects}{small} | {share} | {error} |\n"
     )
 }
 
@@ -95,13 +154,16 @@ pub(super) fn summary(judged: &Judged<'_>) -> String {
         "# Results\n\n\
          Generated by `cargo xtask results` from the figures stored next to this page, judged by \
          the rules\nin `docs/reproducing.md`. A claim of which nothing was measured is not \
-         measured. Claims by\nconstruction and arithmetic stand apart.\n\n{}\n\
-         ![Effects of the papers' claims](claims.svg)\n\n{PICTURE}{NUMBERS}",
-        table(judged, "")
+         measured. Claims by\nconstruction and arithmetic stand apart.\n\n{}\n{}\
+         ![Effects of the papers' claims](claims.svg)\n\n{PICTURE}{}{NUMBERS}\n{COLUMNS}{REMARKS}\n",
+        table(judged, ""),
+        earlier(judged),
+        dots(judged)
     );
     for (paper, title) in PAPERS {
         let _ = write!(text, "\n<a id=\"{paper}\"></a>\n\n## {title}\n\n");
-        text += "| claim | where | paper | here | verdict | figure |\n|---|---|--:|---|---|---|\n";
+        text += "| claim | where | paper | here | statements | verdict | figure |\n\
+                 |---|---|--:|---|---|---|---|\n";
         for (claim, verdict) in judged.of_paper(paper) {
             text += &claim_row(claim, verdict);
         }
@@ -119,13 +181,14 @@ fn escaped(text: &str) -> String {
 }
 
 fn claim_row(claim: &Claim, judged: Option<(&Page, &Verdict)>) -> String {
-    let (text, place) = (escaped(&claim.text), &claim.place);
+    let text = format!("`{}`: {}", claim.id, escaped(&claim.text));
+    let place = &claim.place;
     let value = claim.value.map_or(Cell::None, Cell::Number);
     let paper = claim
         .kind
         .map_or(value.shown(), |kind| kind.quantity(&value));
     let Some((page, verdict)) = judged else {
-        return format!("| {text} | {place} | {paper} | - | not measured | - |\n");
+        return format!("| {text} | {place} | {paper} | - | - | not measured | - |\n");
     };
     let kind = match page.charts.is_empty() {
         true => "csv",
@@ -135,9 +198,16 @@ fn claim_row(claim: &Claim, judged: Option<(&Page, &Verdict)>) -> String {
         "paper" | "" => String::new(),
         scale => format!(" at scale {scale}"),
     };
+    let machine = match changed_keys(page).as_slice() {
+        [] => "",
+        _ => " (earlier machine)",
+    };
+    let ours = verdict.own().map_or("-".to_owned(), |own| {
+        format!("{}: {}", escaped(&own.ours_shown()), own.judged())
+    });
     format!(
-        "| {text} | {place} | {paper} | {} | {} | [{}]({}/{}.{kind}){scale} |\n",
-        escaped(&verdict.ours_shown()),
+        "| {text} | {place} | {paper} | {ours} | {} | {}{machine} | [{}]({}/{}.{kind}){scale} |\n",
+        verdict.tally(),
         verdict.label(),
         page.figure,
         page.paper,
@@ -150,7 +220,7 @@ pub(super) fn statements(judged: &Judged<'_>, paper: &str, title: &str) -> Strin
     let mut text = format!(
         "# {title}: statements\n\n\
          Generated by `cargo xtask results`. Means have the smallest and the largest value that \
-         they take\nwithout one benchmark.\n"
+         they take\nwithout one benchmark.\n{REMARKS}\n"
     );
     for (claim, judged) in judged.of_paper(paper) {
         let Claim {
@@ -168,7 +238,7 @@ pub(super) fn statements(judged: &Judged<'_>, paper: &str, title: &str) -> Strin
         for statement in &verdict.statements {
             text += &statement_row(statement);
         }
-        if let Some(told) = verdict.why_near() {
+        if let Some(told) = verdict.why() {
             let _ = writeln!(text, "\n{told}.");
         }
         let _ = writeln!(text, "\n{}", verdict.note);
@@ -177,12 +247,12 @@ pub(super) fn statements(judged: &Judged<'_>, paper: &str, title: &str) -> Strin
 }
 
 fn statement_row(statement: &Statement) -> String {
-    let judgement = statement.judgement.map_or("not measured", Judgement::name);
     format!(
-        "| {} | {} | {} | {} | {judgement} |\n",
+        "| {} | {} | {} | {} | {} |\n",
         escaped(&statement.what),
         statement.kind.name(),
         statement.paper_shown(),
-        escaped(&statement.ours_shown())
+        escaped(&statement.ours_shown()),
+        statement.judged()
     )
 }

@@ -3,7 +3,7 @@
 use super::{Judged, judge};
 use crate::samples::Samples;
 use warploom_report::page::Judgement::{self, Differs, Near, Reproduced};
-use warploom_report::page::{Kind, Origin};
+use warploom_report::page::{Kind, Origin, Remark};
 
 #[test]
 fn an_effect_needs_the_sign_five_points_and_half_of_it() {
@@ -182,4 +182,21 @@ fn a_mean_is_printed_with_its_range() {
         "1.1x (1.000 without 1 to 1.210 without 0)"
     );
     assert!(statement.own && statement.effect().is_some());
+}
+
+/// The remark on a level says what the rule itself does with 0.
+#[test]
+fn a_level_that_is_as_zero_would_be_has_the_judgement_of_zero() {
+    for tenths in 0..300 {
+        let paper = f64::from(tenths) / 10.0;
+        for ours in [0.0, 0.4, 0.8, 0.95, 1.2].map(|share| share * paper) {
+            let claim = Judged::new("cooperative.throttle.who");
+            let claim = claim.value("level", Kind::Points, paper, Some(ours));
+            let statement = &claim.verdict("").statements[0];
+            let judged = statement.judgement.filter(|of| *of != Differs);
+            let is_zeros = judged.is_some_and(|of| judge(Kind::Points, paper, 0.0) >= of);
+            let remark = is_zeros.then_some(Remark::AsZero);
+            assert_eq!(statement.remark(), remark, "{paper} {ours}");
+        }
+    }
 }

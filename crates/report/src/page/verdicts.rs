@@ -2,6 +2,7 @@
 
 use super::Cell;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
 
 /// Judgement of a statement or of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -31,8 +32,12 @@ impl Judgement {
 
 /// Difference in points within which an effect or a level is reproduced.
 pub const POINTS: f64 = 5.0;
+/// Difference in points within which a level is near.
+pub const NEAR_POINTS: f64 = 10.0;
 /// Effect in points below which a paper's effect counts as none.
 const NONE: f64 = 1.0;
+/// Share of the paper's effect above which one that is near is called larger.
+const LARGER: f64 = 4.0;
 /// Shares of the paper's effect within which an effect is reproduced.
 const SHARES: [f64; 2] = [0.5, 2.0];
 
@@ -61,6 +66,30 @@ pub fn reproduced_effects(paper: f64) -> [f64; 2] {
     let off = POINTS / 100.0;
     [low.max(paper - off), high.min(paper + off)]
 }
+
+/// Remark on a judgement, which tells more than the judgement alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// The effect is near, but more than four times the paper's.
+    Larger,
+    /// The paper's level is so small that 0 would have the same judgement.
+    AsZero,
+}
+
+impl Remark {
+    /// The remark in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Larger => "larger",
+            Self::AsZero => "as 0 would be",
+        }
+    }
+}
+
+/// Explanation of the remarks on pages.
+pub const REMARKS: &str = "An effect that is near and more than four times the paper's is \
+                           \"near, larger\".\nA level so small in the paper that 0 would have the \
+                           same verdict is \"as 0 would be\".";
 
 /// Kind of a statement, which decides the rule by which it is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -255,6 +284,36 @@ impl Statement {
         Some([ratio(&self.paper)?, ratio(&self.ours)?])
     }
 
+    /// Remark on the judgement, if one applies.
+    pub fn remark(&self) -> Option<Remark> {
+        let paper = self.paper.number()?;
+        let is_small = |points: f64| paper.abs() <= points + 1e-9;
+        let as_zero = match (self.kind, self.judgement?) {
+            (Kind::Percent | Kind::Points, Judgement::Reproduced) => is_small(POINTS),
+            (Kind::Percent | Kind::Points, Judgement::Near) => is_small(NEAR_POINTS),
+            _ => false,
+        };
+        let near = || {
+            self.effect()
+                .filter(|_| self.judgement == Some(Judgement::Near))
+        };
+        let is_larger =
+            || near().is_some_and(|[paper, ours]| share_of_effect(paper, ours) > LARGER);
+        match as_zero {
+            true => Some(Remark::AsZero),
+            false => is_larger().then_some(Remark::Larger),
+        }
+    }
+
+    /// The judgement and the remark on it, for people.
+    pub fn judged(&self) -> String {
+        let judgement = self.judgement.map_or("not measured", Judgement::name);
+        match self.remark() {
+            Some(remark) => format!("{judgement}, {}", remark.words()),
+            None => judgement.to_owned(),
+        }
+    }
+
     /// The paper's value for people, with its unit.
     pub fn paper_shown(&self) -> String {
         self.kind.quantity(&self.paper)
@@ -310,35 +369,58 @@ impl Verdict {
         }
     }
 
-    /// Why the claim is near although not all of its statements are reproduced, if it has several:
-    /// how many hold, and how many would suffice.
-    pub fn why_near(&self) -> Option<String> {
-        let is_near = self.judgement == Some(Judgement::Near) && self.statements.len() > 1;
-        let measured = self.statements.iter().filter_map(|of| of.judgement);
-        let count = measured.clone().count();
-        let hold = measured.filter(|of| *of >= Judgement::Near).count();
-        is_near.then(|| {
-            format!(
-                "near: {hold} of {count} statements are at least near, and half of them suffice \
-                 (docs/reproducing.md, Verdicts)"
-            )
-        })
+    /// The statement with the figure that the claim itself states.
+    pub fn own(&self) -> Option<&Statement> {
+        self.statements.iter().find(|statement| statement.own)
     }
 
-    /// Our value for tables: the claim's own figure, or the number of statements at each judgement.
-    pub fn ours_shown(&self) -> String {
-        if let Some(own) = self.statements.iter().find(|statement| statement.own) {
-            return own.ours_shown();
+    fn count(&self, judgement: Option<Judgement>) -> usize {
+        let same = |statement: &&Statement| statement.judgement == judgement;
+        self.statements.iter().filter(same).count()
+    }
+
+    /// Number of statements at each judgement, such as `1 of 6 reproduced, 1 near, 4 differ`.
+    pub fn tally(&self) -> String {
+        let of = |judgement| self.count(Some(judgement));
+        let reproduced = of(Judgement::Reproduced);
+        let mut text = format!("{reproduced} of {} reproduced", self.statements.len());
+        for (count, one, more) in [
+            (of(Judgement::Near), "near", "near"),
+            (of(Judgement::Differs), "differs", "differ"),
+            (self.count(None), "not measured", "not measured"),
+        ] {
+            if count > 0 {
+                let _ = write!(text, ", {count} {}", if count == 1 { one } else { more });
+            }
         }
-        let of = |judgement| {
-            let same = |s: &&Statement| s.judgement == Some(judgement);
-            self.statements.iter().filter(same).count()
+        text
+    }
+
+    /// Why a claim of several statements is near or differs.
+    pub fn why(&self) -> Option<String> {
+        let judgement = self.judgement.filter(|_| self.statements.len() > 1)?;
+        let own_differs = self
+            .own()
+            .filter(|own| own.judgement == Some(Judgement::Differs));
+        let reason = match (judgement, own_differs) {
+            (Judgement::Reproduced, _) => return None,
+            (Judgement::Differs, Some(own)) => {
+                format!("the claim's own figure differs ({})", own.what)
+            }
+            (Judgement::Differs, None) => {
+                "fewer than half of the measured ones are at least near".to_owned()
+            }
+            (Judgement::Near, _) => {
+                "it suffices that half of the measured ones are at least near and the claim's own \
+                 figure does not differ"
+                    .to_owned()
+            }
         };
-        let all = self.statements.len();
-        match (of(Judgement::Reproduced), of(Judgement::Near)) {
-            (reproduced, 0) => format!("{reproduced} of {all} reproduced"),
-            (reproduced, near) => format!("{reproduced} of {all} reproduced, {near} near"),
-        }
+        Some(format!(
+            "{}: of the statements {}; {reason} (docs/reproducing.md, Verdicts)",
+            judgement.name(),
+            self.tally()
+        ))
     }
 }
 
@@ -366,18 +448,49 @@ mod tests {
         assert_eq!(Kind::Speedup.quantity(&Cell::None), "-");
     }
 
-    #[test]
-    fn a_claim_that_is_near_says_how_many_statements_hold() {
-        let statement = |judgement| Statement {
-            what: String::new(),
-            kind: Kind::Predicate,
+    fn statement(kind: Kind, values: [f64; 2], judgement: Option<Judgement>) -> Statement {
+        Statement {
+            what: "CRAT over MaxTLP".to_owned(),
+            kind,
             own: false,
-            paper: Cell::None,
-            ours: Cell::None,
+            paper: Cell::Number(values[0]),
+            ours: Cell::Number(values[1]),
             judgement,
             range: None,
             agreement: None,
-        };
+        }
+    }
+
+    #[test]
+    fn remarks_tell_what_near_and_reproduced_do_not() {
+        let [reproduced, near, differs] = Judgement::ALL.map(Some);
+        for (kind, values, judgement, shown) in [
+            // ln 1.169 / ln 1.031 is 5.1, and ln 1.12 / ln 1.031 is 3.7.
+            (Kind::Increase, [3.1, 16.9], near, "near, larger"),
+            (Kind::Increase, [3.1, 12.0], near, "near"),
+            (Kind::Increase, [16.0, 6.27], near, "near"),
+            (Kind::Percent, [3.8, 10.5], near, "near, as 0 would be"),
+            (Kind::Points, [10.0, 2.33], near, "near, as 0 would be"),
+            (Kind::Points, [15.0, 23.2], near, "near"),
+            (
+                Kind::Points,
+                [2.0, 2.95],
+                reproduced,
+                "reproduced, as 0 would be",
+            ),
+            (Kind::Percent, [5.1, 5.0], reproduced, "reproduced"),
+            (Kind::Percent, [3.8, 14.0], differs, "differs"),
+            // A number is judged relative to itself, so that 0 differs.
+            (Kind::Number, [2.0, 2.1], reproduced, "reproduced"),
+            (Kind::Percent, [3.8, 3.8], None, "not measured"),
+        ] {
+            let judged = statement(kind, values, judgement).judged();
+            assert_eq!(judged, shown, "{kind:?} {values:?}");
+        }
+    }
+
+    #[test]
+    fn a_claim_says_why_it_is_near_or_differs() {
         let of = |all: &[Option<Judgement>], judgement| Verdict {
             id: String::new(),
             claim: String::new(),
@@ -385,14 +498,28 @@ mod tests {
             origin: Origin::Measured,
             judgement: Some(judgement),
             note: String::new(),
-            statements: all.iter().copied().map(statement).collect(),
+            statements: all
+                .iter()
+                .map(|of| statement(Kind::Speedup, [1.2, 1.2], *of))
+                .collect(),
         };
         let [yes, near, no] = Judgement::ALL.map(Some);
-        let told = of(&[yes, near, no, None], Judgement::Near).why_near();
-        let expected = "near: 2 of 3 statements are at least near, and half of them suffice \
-                        (docs/reproducing.md, Verdicts)";
-        assert_eq!(told.as_deref(), Some(expected));
-        assert_eq!(of(&[near], Judgement::Near).why_near(), None);
-        assert_eq!(of(&[no, no], Judgement::Differs).why_near(), None);
+        let rules = "(docs/reproducing.md, Verdicts)";
+        let told = of(&[yes, near, no, None], Judgement::Near).why();
+        let expected = "near: of the statements 1 of 4 reproduced, 1 near, 1 differs, 1 not \
+                        measured; it suffices that half of the measured ones are at least near \
+                        and the claim's own figure does not differ ";
+        assert_eq!(told, Some(expected.to_owned() + rules));
+        let told = of(&[no, no], Judgement::Differs).why();
+        let expected = "differs: of the statements 0 of 2 reproduced, 2 differ; fewer than half of \
+                        the measured ones are at least near ";
+        assert_eq!(told, Some(expected.to_owned() + rules));
+        let mut own = of(&[yes, no, yes], Judgement::Differs);
+        own.statements[1].own = true;
+        let expected = "differs: of the statements 2 of 3 reproduced, 1 differs; the claim's own \
+                        figure differs (CRAT over MaxTLP) ";
+        assert_eq!(own.why(), Some(expected.to_owned() + rules));
+        assert_eq!(of(&[near], Judgement::Near).why(), None);
+        assert_eq!(of(&[yes, yes], Judgement::Reproduced).why(), None);
     }
 }

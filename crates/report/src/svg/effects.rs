@@ -129,9 +129,9 @@ pub(super) fn draw(area: &Area<'_>, chart: &EffectChart, shape: Shape) -> Drawn 
     for dot in smaller.chain(claims) {
         draw_dot(area, &square, dot)?;
     }
-    for (number, label) in (1..).zip(&labels) {
+    for (number, (label, (dot, _))) in (1..).zip(labels.iter().zip(listed(chart))) {
         let number: i32 = number;
-        let style = words(NUMBER).pos(Pos::new(HPos::Center, VPos::Center));
+        let style = coloured(NUMBER, dot).pos(Pos::new(HPos::Center, VPos::Center));
         area.draw(&Text::new(number.to_string(), label.at, style))?;
     }
     list(area, &square, chart, shape)
@@ -230,6 +230,11 @@ fn draw_dot(area: &Area<'_>, square: &Square, dot: &EffectDot) -> Drawn {
     area.draw(&TriangleMarker::new(at, size + 1, colour.filled()))
 }
 
+/// Words in the colour of a dot's group.
+fn coloured(size: u32, dot: &EffectDot) -> TextStyle<'static> {
+    words(size).color(&SERIES[dot.group % SERIES.len()].0)
+}
+
 /// Writes the list of names right of the square or below it.
 fn list(area: &Area<'_>, square: &Square, chart: &EffectChart, shape: Shape) -> Drawn {
     let right = square.left + square.side;
@@ -238,8 +243,8 @@ fn list(area: &Area<'_>, square: &Square, chart: &EffectChart, shape: Shape) -> 
         Shape::Narrow => (MARGIN, square.top + square.side + BELOW),
     };
     for (number, (dot, name)) in (1..).zip(listed(chart)) {
-        let line = format!("{number} {name}: {:.2}, here {:.2}", dot.paper, dot.ours);
-        area.draw(&Text::new(line, (x, y), words(LIST)))?;
+        let line = format!("{number} {name}: {:.3}, here {:.3}", dot.paper, dot.ours);
+        area.draw(&Text::new(line, (x, y), coloured(LIST, dot)))?;
         y += ROW;
     }
     Ok(())
@@ -289,7 +294,34 @@ mod tests {
         assert_eq!(picture.matches("<circle").count(), 1);
         // The band and two triangles.
         assert_eq!(picture.matches("<polygon").count(), 3);
-        assert!(picture.contains("1 paper.claim: 1.20, here 1.10"));
+        assert!(picture.contains("1 paper.claim: 1.200, here 1.100"));
+    }
+
+    /// A number and its line in the list have the colour of their dot's group.
+    #[test]
+    fn numbers_have_the_colour_of_their_dots() {
+        let mut groups = chart(&[[1.2, 1.1], [1.3, 1.0]]);
+        groups.dots[1].name = Some("other.claim".to_owned());
+        groups.dots[1].group = 1;
+        groups.groups.push("other".to_owned());
+        let picture = svg(&[Chart::Effects(groups)]);
+        let colour_of = |text: &str| {
+            let end = picture.find(text).unwrap_or_else(|| panic!("{text}"));
+            let tag = &picture[picture[..end].rfind("<text").unwrap()..end];
+            let start = tag.find("fill=\"").unwrap() + 6;
+            tag[start..start + 7].to_owned()
+        };
+        let circle = |number: usize| {
+            let tag = picture.split("<circle").nth(number).unwrap();
+            let start = tag.find("fill=\"").unwrap() + 6;
+            tag[start..start + 7].to_owned()
+        };
+        let lines = ["1 paper.claim", "2 other.claim"].map(colour_of);
+        let numbers = ["\n1\n", "\n2\n"].map(colour_of);
+        // Further effects are drawn first.
+        assert_eq!(lines, [circle(2), circle(1)]);
+        assert_eq!(numbers, lines);
+        assert_ne!(lines[0], lines[1]);
     }
 
     #[test]

@@ -171,3 +171,34 @@ fn solutions_without_spills_gain_nothing_from_shared_memory() {
     // Half a point is a tie; CFD, STE, KMN and LBM are missing.
     assert_eq!(letters, ["rdrd--", "rd--"]);
 }
+
+/// The range is the paper's own, without a tolerance, and every benchmark is judged.
+#[test]
+fn registers_in_use_improve_in_the_mean_and_for_each_benchmark() {
+    let row = |name: &str, opt: f64, crat: f64| {
+        format!(r#"{{"workload":"{name}","opt":{opt},"crat":{crat}}}"#)
+    };
+    let judged = |crat: f64| {
+        let rows = [
+            row("CFD", 0.5, crat),
+            row("DTC", 0.9, 0.9),
+            row("STM", 0.5, 0.5),
+            row("LBM", 0.4, 0.5),
+        ];
+        let columns = ["workload", "opt", "crat"];
+        let verdicts = testing::judged("crat/fig15", &columns, &rows.join(","), "");
+        testing::letters(&verdicts[0])
+    };
+    // The mean rises by 15, by 14.75 and by 27.25 points.
+    assert_eq!(judged(1.0), "rrdrd");
+    assert_eq!(judged(0.99), "drdrd");
+    assert_eq!(judged(1.49), "drdrd");
+}
+
+/// A profile has one run for each number of blocks, so that its cost follows from sizes.
+#[test]
+fn runs_of_a_profile_are_arithmetic() {
+    let rows = r#"{"workload":"CFD","runs":4},{"workload":"BLK","runs":8}"#;
+    let verdicts = testing::judged("crat/overhead", &["workload", "runs"], rows, "");
+    assert_eq!(verdicts[0].label(), "arithmetic");
+}

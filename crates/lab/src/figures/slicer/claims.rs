@@ -72,21 +72,35 @@ fn table2(data: &Data<'_>) -> Vec<Judged> {
     vec![utilisation, occupancy, types(data), cost]
 }
 
-/// Types of the benchmarks by their L2 misses. MVP and NN are classified by their L1 misses,
-/// whatever their L2 misses.
+/// Types of the benchmarks. Section IV calls those cache-sensitive whose IPC falls when more blocks
+/// no longer fit L1D, which Fig. 3a shows; the others are classified by their L2 misses.
 fn types(data: &Data<'_>) -> Judged {
-    let by_l2 = TABLE_2
-        .iter()
-        .map(|(name, _)| *name)
-        .filter(|name| !CACHE.contains(name));
-    by_l2.fold(Judged::new("slicer.types"), |judged, name| {
-        let paper = if MEMORY.contains(&name) {
-            "memory"
-        } else {
-            "compute"
+    let curves = data.beside("fig3a");
+    let names = TABLE_2.iter().map(|(name, _)| *name);
+    names.fold(Judged::new("slicer.types"), |judged, name| {
+        let paper = match name {
+            _ if CACHE.contains(&name) => "cache",
+            _ if MEMORY.contains(&name) => "memory",
+            _ => "compute",
         };
-        judged.category(name, paper, data.text(name, "type").as_deref())
+        let by_l2 = data.text(name, "type");
+        let ours = match curves.as_ref().map(|curves| curve(curves, name)) {
+            Some(curve) if falls(&curve.values()) => Some("cache".to_owned()),
+            Some(curve) if !curve.0.is_empty() => by_l2,
+            _ => by_l2.filter(|_| paper != "cache"),
+        };
+        judged.category(name, paper, ours.as_deref())
     })
+}
+
+/// IPC of a benchmark over its best one, by the share of its blocks (Fig. 3a).
+fn curve(data: &Data<'_>, name: &str) -> Samples {
+    data.of("benchmark", name).named("share", "normalised")
+}
+
+/// True if the IPC with all blocks is below 95 % of the best.
+fn falls(curve: &[f64]) -> bool {
+    curve.last().is_some_and(|last| *last < SATURATED)
 }
 
 /// Share of a benchmark's blocks at which it first reaches 95 % of its best IPC.
@@ -97,7 +111,7 @@ fn saturates_at(curve: &Samples) -> Option<f64> {
 
 /// Shapes of the curves of Fig. 3a.
 fn shapes(data: &Data<'_>) -> Judged {
-    let curve = |name: &str| data.of("benchmark", name).named("share", "normalised");
+    let curve = |name: &str| curve(data, name);
     let shown = |curve: &Samples| {
         curve
             .values()
@@ -112,7 +126,6 @@ fn shapes(data: &Data<'_>) -> Judged {
     };
     let rises = |ys: &[f64]| ys.windows(2).all(|pair| pair[1] >= pair[0]);
     let is_flat = |ys: &[f64]| ys[ys.len() - 2] >= SATURATED && ys[ys.len() - 1] >= SATURATED;
-    let falls = |ys: &[f64]| ys[ys.len() - 1] < SATURATED;
     let judged = Judged::new("slicer.shapes");
     let judged = says(judged, "HOT", "rises up to its last block", &|ys| {
         rises(ys) && ys[ys.len() - 2] < 1.0
@@ -252,7 +265,13 @@ fn partitions(data: &Data<'_>) -> Judged {
         )
         .says(
             "HOT_BFS and MM_BFS fall back to spatial, and no other pair",
-            known((is_expected, spatial.join(", "))),
+            known((
+                is_expected,
+                match spatial.as_slice() {
+                    [] => "no pair".to_owned(),
+                    pairs => pairs.join(", "),
+                },
+            )),
         )
         .says(
             "within one block of the choice from runs alone for over 90 % of the pairs that share",
@@ -409,7 +428,8 @@ fn fairness(data: &Data<'_>) -> Judged {
         )
 }
 
-/// Fig. 10a, and the means of Fig. 10b and of the larger SMs, which earlier builds stored with it.
+/// Fig. 10a, and the means of Fig. 10b and of the larger SMs: of their own figures, or, without
+/// these, as earlier builds stored them with Fig. 10a.
 fn sensitivity(data: &Data<'_>) -> Judged {
     let moved = |column: &str| data.column(column).map(|ratio| (ratio - 1.0).abs());
     let profiles = ["profile_cycles 10K", "profile_cycles 50K"].map(moved);
@@ -428,12 +448,12 @@ fn sensitivity(data: &Data<'_>) -> Judged {
         .iter()
         .filter_map(|name| data.column(name).geometric());
     let delay = delays.map(|mean| (mean.value - 1.0).abs()).reduce(f64::max);
-    let beside = |figure: &str, name: &str| {
-        let stored = data.summary(name);
-        stored.or_else(|| data.beside(figure)?.summary(name))
+    let of_figure = |figure: &str, name: &str| {
+        let other = data.elsewhere(figure).and_then(|of| of.summary(name));
+        other.or_else(|| data.summary(name))
     };
-    let [gto, lrr] = ["gto.speedup", "lrr.speedup"].map(|name| beside("fig10b", name));
-    let large = |name: &str| beside("large", &format!("large.{name}.gmean"));
+    let [gto, lrr] = ["gto.speedup", "lrr.speedup"].map(|name| of_figure("fig10b", name));
+    let large = |name: &str| of_figure("large", &format!("large.{name}.gmean"));
     let fairness = large("fairness").map(|ratio| 100.0 * (ratio - 1.0));
     Judged::new("slicer.sensitivity")
         .says(
@@ -451,19 +471,19 @@ fn sensitivity(data: &Data<'_>) -> Judged {
             delay.map(|delay| (delay < DELAYED, format!("{:.2} %", 100.0 * delay))),
         )
         .value(
-            "speedup over left-over with round-robin, over that with GTO",
+            "speedup over left-over with round-robin, over that with GTO (fig10b)",
             Kind::Speedup,
             1.0,
             lrr.zip(gto).map(|(lrr, gto)| lrr / gto),
         )
         .value(
-            "over left-over on larger SMs, geometric mean",
+            "over left-over on larger SMs, geometric mean (large)",
             Kind::Speedup,
             1.26,
             large("ipc"),
         )
         .value(
-            "minimum speedup over left-over on larger SMs, geometric mean",
+            "minimum speedup over left-over on larger SMs, geometric mean (large)",
             Kind::Increase,
             26.0,
             fairness,

@@ -4,6 +4,7 @@ use super::{all_pairs, triples};
 use crate::figure::Scale;
 use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Page};
+use warploom_stats::result::ConfigValue;
 
 /// Figures with the results of mixes, as many as CI has time for.
 const MADE: [&str; 9] = [
@@ -147,6 +148,74 @@ fn curves_rise_saturate_and_fall() {
     let columns = ["benchmark", "share", "normalised"];
     let verdicts = testing::judged("slicer/fig3a", &columns, &rows, "");
     assert_eq!(testing::letters(&verdicts[0]), "rrrrrd", "{verdicts:#?}");
+}
+
+#[test]
+fn types_are_those_of_l2_misses_and_of_the_curves() {
+    let kind = |name: &str, kind: &str| {
+        let [name, kind] = [name, kind].map(|text| format!("{text:?}"));
+        row(&[("benchmark", &name), ("type", &kind)])
+    };
+    let rows = [
+        kind("BLK", "memory"),
+        kind("DXT", "memory"),
+        kind("MVP", "memory"),
+        kind("NN", "compute"),
+    ];
+    let own = || testing::page("slicer/table2", &["benchmark", "type"], &rows.join(","), "");
+    let point = |name: &str, share: &str, ipc: &str| {
+        let name = format!("{name:?}");
+        row(&[("benchmark", &name), ("share", share), ("normalised", ipc)])
+    };
+    let points = [
+        point("BLK", "0.5", "1"),
+        point("BLK", "1", "0.94"),
+        point("DXT", "1", "1"),
+        point("MVP", "0.5", "1"),
+        point("MVP", "1", "0.9"),
+        point("NN", "0.5", "0.9"),
+        point("NN", "1", "1"),
+    ];
+    let columns = ["benchmark", "share", "normalised"];
+    let curves = testing::page("slicer/fig3a", &columns, &points.join(","), "");
+    let types = |others| {
+        let verdicts = testing::judged_beside(own(), others);
+        let judged = verdicts.iter().find(|of| of.id == "slicer.types");
+        judged.cloned().unwrap()
+    };
+    // BLK, BFS, DXT, HOT, IMG, KNN, LBM, MM, MVP, NN: BLK falls, DXT misses, NN does not fall.
+    let with = types(vec![curves]);
+    assert_eq!(testing::letters(&with), "d-d-----rd", "{with:#?}");
+    // Without the curves nobody knows the types of MVP and NN.
+    let without = types(Vec::new());
+    assert_eq!(testing::letters(&without), "r-d-------", "{without:#?}");
+}
+
+#[test]
+fn statements_of_another_figure_take_its_machine() {
+    let earlier = |mut page: Page| {
+        let clock = [("clocks.core_mhz".to_owned(), ConfigValue::Float(1400.0))];
+        page.presets = [("fermi-slicer".to_owned(), clock.into())].into();
+        page
+    };
+    let own = testing::page("slicer/fig10a", &["pair"], "", r#""large.ipc.gmean":1.3"#);
+    let own = || earlier(own.clone());
+    let mut large = testing::page("slicer/large", &["pair"], "", r#""large.ipc.gmean":1.2"#);
+    let clock = [("clocks.core_mhz".to_owned(), ConfigValue::Float(700.0))];
+    large.presets = [("fermi-slicer".to_owned(), clock.into())].into();
+    let ours = |others| {
+        let verdicts = testing::judged_beside(own(), others);
+        (
+            verdicts[0].statements[3].ours.clone(),
+            verdicts[0].note.clone(),
+        )
+    };
+    let (value, note) = ours(vec![large]);
+    assert_eq!(value, Cell::Number(1.2));
+    assert!(note.contains("earlier machine"), "{note}");
+    assert!(note.contains("clocks.core_mhz 1400, 700 today"), "{note}");
+    // A file of an earlier build has the value itself.
+    assert_eq!(ours(Vec::new()).0, Cell::Number(1.3));
 }
 
 #[test]
