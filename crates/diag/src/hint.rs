@@ -22,9 +22,56 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// Most names that [`nearest_by_words`] gives.
+const MOST_BY_WORDS: usize = 3;
+
+/// The candidates that have most of the words of a name that is none of them, in any order: words
+/// stand between dots. They have more than half of the name's words, and those with the fewest other
+/// words come first.
+pub fn nearest_by_words<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let folded = name.to_lowercase();
+    let words: Vec<&str> = folded.split('.').collect();
+    let mut best: Vec<&str> = Vec::new();
+    let mut most = (words.len() / 2, 0);
+    for candidate in candidates {
+        let own: Vec<&str> = candidate.split('.').collect();
+        let common = words.iter().filter(|word| own.contains(*word)).count();
+        let rank = (common, usize::MAX - own.len());
+        if common <= words.len() / 2 || rank < most {
+            continue;
+        }
+        if rank > most {
+            best.clear();
+            most = rank;
+        }
+        best.push(candidate);
+    }
+    best.truncate(MOST_BY_WORDS);
+    best
+}
+
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{nearest, nearest_by_words};
+
+    #[test]
+    fn finds_names_with_the_same_words() {
+        let names = [
+            "sm.slots.issued",
+            "sm.slots.policy",
+            "l1d.fails.read.line_alloc",
+            "l1d.fails.write.line_alloc",
+            "l1d.fails.read.mshr",
+        ];
+        let near = |name| nearest_by_words(name, names);
+        assert_eq!(near("sm.scheduler_cycles.policy"), ["sm.slots.policy"]);
+        assert_eq!(near("l1d.fails.line_alloc.read"), [names[2]]);
+        assert_eq!(near("l1d.fails.line_alloc"), [names[2], names[3]]);
+        assert_eq!(near("sm.foo"), [""; 0]);
+    }
 
     #[test]
     fn finds_the_typo() {

@@ -13,6 +13,6 @@ mod render;
 mod source;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
-pub use hint::nearest;
+pub use hint::{nearest, nearest_by_words};
 pub use render::Style;
 pub use source::{Position, Source, SourceError, Span};

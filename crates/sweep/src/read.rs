@@ -10,7 +10,7 @@ use crate::spec::{
 use axes::ProductReader;
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
-use warploom_diag::{Diagnostic, Diagnostics, Source, Span, nearest};
+use warploom_diag::{Diagnostic, Diagnostics, Source, Span, nearest, nearest_by_words};
 use warploom_fields::{Fields, span};
 
 /// Keys at the top of the file.
@@ -51,7 +51,13 @@ pub struct Refused {
 #[cfg(test)]
 pub(crate) const SOME: Known<'static> = Known {
     keys: &["gpu.sms", "sm.warp_scheduler", "l1d.sets"],
-    statistics: &["sm.barriers", "sm.slots.issued"],
+    statistics: &[
+        "sm.barriers",
+        "sm.slots.issued",
+        "sm.slots.policy",
+        "l1d.fails.global_read.line_alloc",
+        "l1d.fails.local_read.line_alloc",
+    ],
     check: &|name, value| match (name, value) {
         ("gpu.sms", "0") => Err(Refused {
             reason: "no SM".to_owned(),
@@ -184,9 +190,19 @@ fn statistic_meant(name: &str, known: Known<'_>) -> String {
     if let Some(element) = names().find(|known| known.starts_with(&array)) {
         return format!("it is an array; write one of its elements, such as `{element}`");
     }
-    match nearest(name, names()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`warploom list stats` shows all names".to_owned(),
+    if let Some(near) = nearest(name, names()) {
+        return format!("did you mean `{near}`?");
+    }
+    let near: Vec<String> = nearest_by_words(name, names())
+        .iter()
+        .map(|near| format!("`{near}`"))
+        .collect();
+    match near.is_empty() {
+        true => "`warploom list stats` shows all names".to_owned(),
+        false => format!(
+            "did you mean {}? `warploom list stats` shows all names",
+            near.join(" or ")
+        ),
     }
 }
 

@@ -134,6 +134,20 @@ fn statistics_must_be_known() {
     assert!(told.contains("s.toml:1:30"), "{told}");
     assert!(told.contains("did you mean `sm.barriers`?"), "{told}");
     assert!(of("\"nothing\"").contains("`warploom list stats`"));
+    for (name, near) in [
+        ("sm.scheduler_cycles.policy", "`sm.slots.policy`?"),
+        (
+            "l1d.fails.line_alloc.global_read",
+            "`l1d.fails.global_read.line_alloc`?",
+        ),
+        (
+            "l1d.fails.line_alloc",
+            "`l1d.fails.global_read.line_alloc` or ",
+        ),
+    ] {
+        let told = of(&format!("{name:?}"));
+        assert!(told.contains(&format!("did you mean {near}")), "{told}");
+    }
     assert!(
         of("\"sm.slots\"").contains("it is an array")
             && of("\"sm.slots\"").contains("`sm.slots.issued`")
