@@ -71,10 +71,10 @@ pub const fn studies() -> &'static [FigureInfo] {
     &STUDIES
 }
 
-const STUDIES: [FigureInfo; 5] = {
-    let [a, b, c] = zoo::FIGURES;
-    let [d, e] = together::FIGURES;
-    [a, b, c, d, e]
+const STUDIES: [FigureInfo; 6] = {
+    let [a, b, c, d] = zoo::FIGURES;
+    let [e, f] = together::FIGURES;
+    [a, b, c, d, e, f]
 };
 
 /// Figures of each paper.

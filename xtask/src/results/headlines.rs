@@ -2,7 +2,7 @@
 //! study's programs of that class over the same baseline.
 
 use Programs::{All, CacheSensitive, HighlyCacheSensitive, MemoryBound, UnequalWarps};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use warploom_lab::{Samples, judge_value};
 use warploom_report::page::{Cell, Kind, POINTS, Page, points};
@@ -143,6 +143,30 @@ const fn headline(
 struct Speeds<'a> {
     over_lrr: BTreeMap<(&'a str, &'a str), f64>,
     classes: BTreeMap<&'a str, &'a str>,
+    /// Workloads whose runs were cut before two waves of their blocks had ended; `None` where
+    /// `zoo/cuts` is not stored.
+    short: Option<BTreeSet<&'a str>>,
+}
+
+/// The text of a cell; empty for a number.
+fn text(cell: &Cell) -> &str {
+    match cell {
+        Cell::Text(text) => text,
+        _ => "",
+    }
+}
+
+/// Workloads that `zoo/cuts` marks as cut before two waves of their blocks had ended.
+fn short<'a>(page: &'a Page) -> Option<BTreeSet<&'a str>> {
+    let columns = &page.table.columns;
+    let at =
+        ["workload", "short"].map(|name| columns.iter().position(|column| column.name == name));
+    let [Some(workload), Some(short)] = at else {
+        return None;
+    };
+    let marked = page.table.rows.iter();
+    let marked = marked.filter(|row| text(&row[short]) == "yes");
+    Some(marked.map(|row| text(&row[workload])).collect())
 }
 
 impl<'a> Speeds<'a> {
@@ -150,6 +174,7 @@ impl<'a> Speeds<'a> {
         let mut speeds = Self {
             over_lrr: BTreeMap::new(),
             classes: BTreeMap::new(),
+            short: pages.iter().copied().find_map(short),
         };
         for page in pages {
             let columns = &page.table.columns;
@@ -159,11 +184,7 @@ impl<'a> Speeds<'a> {
                 continue;
             };
             for row in &page.table.rows {
-                let text = [workload, class, policy].map(|at| match &row[at] {
-                    Cell::Text(text) => text.as_str(),
-                    _ => "",
-                });
-                let [workload, class, policy] = text;
+                let [workload, class, policy] = [workload, class, policy].map(|at| text(&row[at]));
                 speeds.classes.insert(workload, class);
                 if let Some(speed) = row[over_lrr].number() {
                     speeds.over_lrr.insert((policy, workload), speed);
@@ -192,6 +213,47 @@ impl<'a> Speeds<'a> {
         };
         Samples(self.classes.iter().filter_map(ratio).collect())
     }
+
+    /// The mean of a headline's programs that are not short with its verdict, as two cells.
+    fn without_short(&self, headline: &Headline) -> [String; 2] {
+        let Some(short) = &self.short else {
+            return ["-", "-"].map(str::to_owned);
+        };
+        let mut own = self.of(headline);
+        own.0.retain(|(name, _)| !short.contains(name.as_str()));
+        let programs = own.0.len();
+        match own.geometric() {
+            None => ["- (0)".to_owned(), "-".to_owned()],
+            Some(ours) => [
+                format!("{:.3} ({programs})", ours.value),
+                verdict(headline, ours.value).to_owned(),
+            ],
+        }
+    }
+}
+
+/// Word for the verdict on our effect; `-` where the abstract has no figure.
+fn verdict(headline: &Headline, ours: f64) -> &'static str {
+    headline
+        .speedup
+        .map_or("-", |paper| judge_value(Kind::Speedup, paper, ours).name())
+}
+
+/// Sentences on the workloads whose runs are short, and on the columns without them.
+fn short_told(speeds: &Speeds<'_>) -> String {
+    let Some(short) = &speeds.short else {
+        return String::new();
+    };
+    let names: Vec<String> = short.iter().map(|name| format!("`{name}`")).collect();
+    format!(
+        "{} of the {} workloads are *short*: under `lrr` or `gto` they are cut before two waves of \
+         their blocks have ended ([how far all come](zoo/cuts.csv)), so that their rows are those of \
+         first blocks, and whole runs may have another order: {}. The last two columns are the mean \
+         of the programs that are not short, with their number, and its verdict.\n\n",
+        short.len(),
+        speeds.classes.len(),
+        names.join(", ")
+    )
 }
 
 /// Word for the direction of our effect. One below a point has none. Where the paper claims no
@@ -215,9 +277,9 @@ fn direction(paper: Option<f64>, ours: f64) -> &'static str {
 pub(super) fn table(pages: &[Page]) -> String {
     let of_study = |page: &&Page| page.paper == "zoo";
     let speeds = Speeds::new(&pages.iter().filter(of_study).collect::<Vec<_>>());
-    let mut text = "| policy | paper | programs | over | paper | here | direction | verdict |\n\
-                    |---|---|---|---|--:|---|---|---|\n"
-        .to_owned();
+    let mut text = short_told(&speeds);
+    text += "| policy | paper | programs | over | paper | here | direction | verdict | without short \
+             | verdict |\n|---|---|---|---|--:|---|---|---|---|---|\n";
     for headline in &HEADLINES {
         let Some(ours) = speeds.of(headline).geometric() else {
             continue;
@@ -229,12 +291,10 @@ pub(super) fn table(pages: &[Page]) -> String {
             let (without, without_most) = (range.least_without, range.most_without);
             format!(" ({least} without {without} to {most} without {without_most})")
         });
-        let verdict = paper.map_or("-", |paper| {
-            judge_value(Kind::Speedup, paper, ours.value).name()
-        });
+        let [rest, rest_verdict] = speeds.without_short(headline);
         let _ = writeln!(
             text,
-            "| {} | {} | {}, {} | {} | {} | {}{range} | {} | {verdict} |",
+            "| {} | {} | {}, {} | {} | {} | {}{range} | {} | {} | {rest} | {rest_verdict} |",
             headline.policy,
             headline.paper,
             speeds.of(headline).0.len(),
@@ -243,6 +303,7 @@ pub(super) fn table(pages: &[Page]) -> String {
             paper.map_or("more".to_owned(), shown),
             shown(ours.value),
             direction(paper, ours.value),
+            verdict(headline, ours.value),
         );
     }
     text
@@ -296,9 +357,48 @@ mod tests {
         assert_eq!(of("ipaws").values(), [0.5; 4]);
         let table = table(&[page]);
         let expected = "| daws | DAWS, MICRO 2013 | 2, highly cache-sensitive | ccws | 1.260 | \
-                        1.000 (0.500 without a to 2.000 without b) | none | differs |";
+                        1.000 (0.500 without a to 2.000 without b) | none | differs | - | - |";
         assert!(table.lines().any(|line| line == expected), "{table}");
         assert!(!table.contains("mascar"), "not measured");
+    }
+
+    /// Without the short one of two programs DAWS has 0.5 of the speed of CCWS, and no program of
+    /// the class is left for it where both are short.
+    #[test]
+    fn means_are_given_without_short_programs_too() {
+        let speeds = [
+            ("a", "daws", 2.0),
+            ("a", "ccws", 1.0),
+            ("b", "daws", 2.0),
+            ("b", "ccws", 4.0),
+        ];
+        let rows = speeds.map(|(workload, policy, speed)| row(workload, "high", policy, speed));
+        let cuts = |rows: &str| {
+            let text = format!(
+                r#"{{"paper":"zoo","figure":"cuts","title":"T","scale":"test","version":"",
+                "command":"","columns":[{{"name":"workload","about":""}},
+                {{"name":"short","about":""}}],"rows":[{rows}],"charts":[],"summary":{{}}}}"#
+            );
+            serde_json::from_str::<Page>(&text).unwrap()
+        };
+        let of = |cut: &str| {
+            let text = table(&[page(&rows.join(",")), cuts(cut)]);
+            let line = text.lines().find(|line| line.starts_with("| daws"));
+            (line.unwrap().to_owned(), text)
+        };
+        let a = r#"{"workload":"a","short":"yes"}"#;
+        let b = r#"{"workload":"b","short":"no"}"#;
+        let (line, text) = of(&format!("{a},{b}"));
+        assert!(
+            line.ends_with("| none | differs | 0.500 (1) | differs |"),
+            "{line}"
+        );
+        assert!(
+            text.starts_with("1 of the 2 workloads are *short*"),
+            "{text}"
+        );
+        let (line, _) = of(&format!("{a},{}", b.replace("no", "yes")));
+        assert!(line.ends_with("| none | differs | - (0) | - |"), "{line}");
     }
 
     /// Programs are named as the study names them.

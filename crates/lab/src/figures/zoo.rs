@@ -7,6 +7,7 @@
 //! has no claims.
 
 mod classes;
+mod cuts;
 mod members;
 mod policies;
 #[cfg(test)]
@@ -23,7 +24,12 @@ use std::sync::Arc;
 use warploom_energy::energy_of;
 use warploom_stats::result::RunReport;
 
-pub(super) const FIGURES: [FigureInfo; 3] = [policies::WARPS, policies::BLOCKS, classes::FIGURE];
+pub(super) const FIGURES: [FigureInfo; 4] = [
+    policies::WARPS,
+    policies::BLOCKS,
+    classes::FIGURE,
+    cuts::FIGURE,
+];
 
 const STUDY: &str = "zoo";
 /// Machine of the study.
