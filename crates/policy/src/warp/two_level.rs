@@ -5,8 +5,9 @@
 //! - `groups` (Narasiman et al., MICRO 2011, section 3.2): fixed groups of neighbouring warps. A
 //!   group issues until all of its warps wait. Then the next group in round robin follows that has
 //!   a warp which does not wait.
-//! - `queue` (GPGPU-Sim's `two_level_active`): a warp that waits goes to the tail of a queue, and
-//!   the warp at its head takes the place in the group.
+//! - `queue` (GPGPU-Sim's `two_level_active`; active and pending warps as in Gebhart et al., ISCA
+//!   2011): a warp that waits goes to the tail of a queue, and the warp at its head takes the place
+//!   in the group.
 //! - `oldest`: as `queue`, but the oldest warp of the queue takes the place.
 //!
 //! A warp waits when it is at a barrier or its next instruction needs an outstanding load. The
@@ -51,7 +52,8 @@ pub struct TwoLevel {
 impl PolicyFacts for TwoLevel {
     const FACTS: Facts = Facts {
         about: "Only a group of warps issues; one that waits makes room, or its group does.",
-        source: "Narasiman et al., MICRO 2011; GPGPU-Sim `two_level_active`",
+        source: "Gebhart et al., ISCA 2011, as GPGPU-Sim `two_level_active` (queue, oldest); \
+                 Narasiman et al., MICRO 2011 (groups)",
         state: "schedulers x (the last warp + for groups the turn, else a bit a warp and a queue \
                 of warps)",
         bits,

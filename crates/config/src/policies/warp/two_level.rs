@@ -20,7 +20,7 @@ names! {
     /// Which warps may issue, in `two-level`.
     pub enum OuterOrder: OUTER_ORDERS {
         Queue = "queue":
-            "a warp that waits goes to a queue's tail, its head takes the place (GPGPU-Sim)",
+            "a warp that waits goes to a queue's tail, its head takes the place (Gebhart et al.)",
         Oldest = "oldest": "the oldest of those outside takes the place of a warp that waits",
         Groups = "groups": "fixed groups, in turn when all warps of one wait (Narasiman et al.)",
     }
@@ -36,7 +36,8 @@ settings! {
             "Order within the group.", "GPGPU-Sim two_level_active:N:INNER:OUTER";
         outer: OuterOrder = OuterOrder::Queue => "queue", OUTER_ORDERS, "",
             "Which warps are the group.",
-            "GPGPU-Sim two_level_active (queue); Narasiman et al., MICRO 2011 (groups)";
+            "Gebhart et al., ISCA 2011, as GPGPU-Sim two_level_active (queue); \
+             Narasiman et al., MICRO 2011 (groups)";
     }
 }
 
