@@ -17,7 +17,7 @@ enum Programs {
     HighlyCacheSensitive,
     /// Bound by a network or by DRAM (`docs/workloads.md`).
     MemoryBound,
-    /// Programs of the study that CAWA's authors name for warps of a block which take unequal times
+    /// Programs of the study that CAWA's authors name for warps which take unequal times
     /// ([`UNEQUAL_WARPS`]).
     UnequalWarps,
 }
@@ -244,15 +244,16 @@ fn short_told(speeds: &Speeds<'_>) -> String {
     let Some(short) = &speeds.short else {
         return String::new();
     };
-    let names: Vec<String> = short.iter().map(|name| format!("`{name}`")).collect();
+    let names: Vec<String> = short.iter().map(|name| format!("- `{name}`")).collect();
     format!(
-        "{} of the {} workloads are *short*: under `lrr` or `gto` they are cut before two waves of \
-         their blocks have ended ([how far all come](zoo/cuts.csv)), so that their rows are those of \
-         first blocks, and whole runs may have another order: {}. The last two columns are the mean \
-         of the programs that are not short, with their number, and its verdict.\n\n",
+        "{} of the {} workloads are *short*: under `lrr` or `gto` they are cut before two waves of\n\
+         their blocks have ended ([how far all come](zoo/cuts.csv)), so that their rows are those\n\
+         of first blocks, and whole runs may have another order. The last two columns are the mean\n\
+         of the programs that are not short, with their number, and its verdict. Short are:\n\n\
+         {}\n\n",
         short.len(),
         speeds.classes.len(),
-        names.join(", ")
+        names.join("\n")
     )
 }
 
