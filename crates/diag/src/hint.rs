@@ -26,8 +26,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 const MOST_BY_WORDS: usize = 3;
 
 /// The candidates that have most of the words of a name that is none of them, in any order: words
-/// stand between dots. They have more than half of the name's words, and those with the fewest other
-/// words come first.
+/// stand between dots. They have more than half of the name's words, and as few others as any
+/// candidate with as many.
 pub fn nearest_by_words<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
