@@ -10,6 +10,7 @@ mod csv;
 mod cut;
 mod effects;
 mod energy;
+mod equal;
 mod figure;
 mod format;
 mod gpgpusim;
@@ -36,6 +37,7 @@ pub use csv::{Rows, series_csv, statistics_csv};
 pub use cut::{CutRun, cut_runs_told, ended_early_told};
 pub use effects::effect_chart;
 pub use energy::energy_chart;
+pub use equal::{DigestOf, equal_runs_told};
 pub use figure::{
     Axis, BarChart, BarSeries, Chart, EffectChart, EffectDot, HeatMap, LineChart, LineSeries, Mark,
 };

@@ -198,18 +198,35 @@ pub fn unbegun_told(runs: &[(&str, Begun)], launch_cycles: u64, option: &str) ->
         .collect()
 }
 
-/// Sentence on a program whose largest launch has fewer blocks than the machine has SMs.
-pub fn idle_sms_told(program: &str, blocks: u64, sms: u64) -> Option<String> {
-    let word = if blocks == 1 { "block" } else { "blocks" };
-    (blocks < sms).then(|| {
-        format!(
-            "{program} has {} {word} for {} SMs in its largest launch: {} SMs are idle, and a \
-             larger input may give another picture",
-            grouped(blocks),
-            grouped(sms),
+/// Sentence on the programs whose largest launch has fewer blocks than the machine has SMs: each
+/// with its blocks and the SMs.
+pub fn idle_sms_told(programs: &[(&str, u64, u64)]) -> Option<String> {
+    let few = programs.iter().filter(|(_, blocks, sms)| blocks < sms);
+    let few: Vec<_> = few.copied().collect();
+    let word = |blocks| if blocks == 1 { "block" } else { "blocks" };
+    match few.as_slice() {
+        [] => None,
+        [(program, blocks, sms)] => Some(format!(
+            "{program} has {} {} for {} SMs in its largest launch: {} SMs are idle, and a larger \
+             input may give another picture",
+            grouped(*blocks),
+            word(*blocks),
+            grouped(*sms),
             grouped(sms - blocks)
-        )
-    })
+        )),
+        several => {
+            let told = several.iter().map(|(program, blocks, sms)| {
+                let (of, word) = (grouped(*blocks), word(*blocks));
+                format!("{program} {of} {word} for {} SMs", grouped(*sms))
+            });
+            Some(format!(
+                "{} programs have fewer blocks in their largest launch than the machine has SMs, so \
+                 that SMs are idle, and larger inputs may give another picture: {}",
+                several.len(),
+                told.collect::<Vec<_>>().join(", ")
+            ))
+        }
+    }
 }
 
 /// Share of a run's cycles from which the time of its launches is named.
@@ -360,9 +377,17 @@ mod tests {
 
     #[test]
     fn a_grid_is_too_small_below_a_block_for_each_sm() {
-        let told = idle_sms_told("nn", 1, 15).unwrap();
+        let told = idle_sms_told(&[("nn", 1, 15), ("bfs", 15, 15)]).unwrap();
         assert!(told.starts_with("nn has 1 block for 15 SMs") && told.contains("14 SMs are idle"));
-        assert_eq!(idle_sms_told("nn", 15, 15), None);
+        assert_eq!(idle_sms_told(&[("nn", 15, 15)]), None);
+    }
+
+    #[test]
+    fn all_programs_with_too_small_grids_are_named() {
+        let told = idle_sms_told(&[("kmeans", 9, 15), ("bfs", 128, 15), ("mvt", 1, 15)]).unwrap();
+        let start = "2 programs have fewer blocks in their largest launch than the machine has SMs";
+        let end = ": kmeans 9 blocks for 15 SMs, mvt 1 block for 15 SMs";
+        assert!(told.starts_with(start) && told.ends_with(end), "{told}");
     }
 
     #[test]

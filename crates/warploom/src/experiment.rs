@@ -17,10 +17,6 @@ use warploom_report::svg;
 /// Name of the store's file in a results folder.
 const STORE: &str = "runs.redb";
 
-/// Remark about runs with the same outputs, cycles and counters.
-pub const EQUAL: &str =
-    "these runs are the same in every cycle, so what differs in their settings changed nothing";
-
 /// Options for making runs.
 #[derive(clap::Args)]
 pub struct RunnerArgs {

@@ -4,15 +4,15 @@ use super::{Comparison, compared, is_cut, is_stopped};
 use crate::runs::UsedRun;
 use warploom_config::UnreadKeys;
 use warploom_report::{
-    CutRun, LaunchTime, cut_runs_told, grouped, idle_sms_told, launch_share, long_launches_told,
-    unbegun_told,
+    CutRun, DigestOf, LaunchTime, cut_runs_told, equal_runs_told, grouped, idle_sms_told,
+    launch_share, long_launches_told, unbegun_told,
 };
 use warploom_stats::result::{Begun, RunReport};
 
 impl Comparison {
     /// Sentences on keys that no run reads, on runs that were cut, and how far they came, on grids
-    /// without a block for each SM, on launches that take much of a run, and on programs that never
-    /// issued an instruction.
+    /// without a block for each SM, on launches that take much of a run, on programs that never
+    /// issued an instruction, and on runs that are equal although their settings differ.
     pub(super) fn notes(&self, used: &[UsedRun]) -> Vec<String> {
         let runs: Vec<&UsedRun> = compared(used).collect();
         let reports: Vec<&RunReport> = runs.iter().map(|(_, report)| &**report).collect();
@@ -26,6 +26,7 @@ impl Comparison {
             notes.extend(long_launches(&runs));
         }
         notes.extend(silent(&reports));
+        notes.extend(equal(&runs));
         notes
     }
 
@@ -74,7 +75,7 @@ impl Comparison {
             Some((sms.saturating_sub(most), most, sms))
         };
         let (_, most, sms) = runs.iter().copied().filter_map(|run| largest(&run)).max()?;
-        idle_sms_told(self.input.name(), most, sms)
+        idle_sms_told(&[(self.input.name(), most, sms)])
     }
 }
 
@@ -117,6 +118,18 @@ fn long_launches(runs: &[&UsedRun]) -> Option<String> {
     });
     let times: Vec<_> = times.collect();
     long_launches_told(&times, "`--set gpu.kernel_launch_cycles=0`")
+}
+
+/// Runs that are the same in every cycle.
+fn equal(runs: &[&UsedRun]) -> Vec<String> {
+    let begun = runs
+        .iter()
+        .filter(|(_, run)| run.begun() == Begun::Instructions);
+    let digests = begun.map(|(spec, run)| DigestOf {
+        name: &spec.machine.name,
+        digest: &run.digest,
+    });
+    equal_runs_told(&digests.collect::<Vec<_>>())
 }
 
 /// How far cut runs came, and which launches they lack.

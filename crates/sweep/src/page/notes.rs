@@ -6,7 +6,8 @@ use crate::plan::Sweep;
 use crate::record::Facts;
 use std::collections::BTreeMap;
 use warploom_report::{
-    CutRun, LaunchTime, cut_runs_told, grouped, idle_sms_told, long_launches_told, unbegun_told,
+    CutRun, DigestOf, LaunchTime, cut_runs_told, equal_runs_told, grouped, idle_sms_told,
+    long_launches_told, unbegun_told,
 };
 use warploom_stats::result::{Begun, Launches, Reached};
 
@@ -21,12 +22,14 @@ pub(super) struct Doubts {
     stopped: BTreeMap<String, u64>,
     /// Most core cycles from a launch to its first block, in these runs.
     launch_cycles: u64,
-    /// SMs without a block, blocks of the largest launch and SMs of the run that has most of the
-    /// first, with its program.
-    idle: Option<([u64; 3], String)>,
+    /// SMs without a block, blocks of the largest launch and SMs, of the run of each program that
+    /// has most of the first.
+    idle: BTreeMap<String, [u64; 3]>,
     /// Names of runs that issued instructions, with the core cycles of a launch and the share of
     /// the run that its launches take.
     launching: Vec<(String, u64, f64)>,
+    /// Names and digests of runs that issued instructions.
+    digests: Vec<(String, String)>,
 }
 
 /// A run that was cut after its first instruction.
@@ -66,13 +69,18 @@ impl Doubts {
             let (cycles, share) = (facts.launch_cycles, facts.launch_share);
             self.launching.push((row.name.clone(), cycles, share));
         }
+        if let Some(digest) = row.digest.as_ref()
+            && facts.begun == Begun::Instructions
+        {
+            self.digests.push((row.name.clone(), digest.clone()));
+        }
         let Some(blocks) = facts.largest_grid.filter(|blocks| *blocks < facts.sms) else {
             return;
         };
         let figures = [facts.sms - blocks, blocks, facts.sms];
-        if self.idle.as_ref().is_none_or(|(most, _)| figures > *most) {
-            self.idle = Some((figures, program(sweep, row).clone()));
-        }
+        let program = program(sweep, row).clone();
+        let most = self.idle.entry(program).or_insert(figures);
+        *most = figures.max(*most);
     }
 }
 
@@ -91,8 +99,12 @@ impl PageBuilder<'_> {
             launches: cut.launches,
         });
         let cut: Vec<_> = cut.collect();
-        let idle = doubts.idle.as_ref();
-        let idle = idle.and_then(|([_, blocks, sms], name)| idle_sms_told(name, *blocks, *sms));
+        let idle = doubts.idle.iter();
+        let idle = idle.map(|(name, [_, blocks, sms])| (name.as_str(), *blocks, *sms));
+        let idle = idle_sms_told(&idle.collect::<Vec<_>>());
+        let digests = doubts.digests.iter();
+        let digests = digests.map(|(name, digest)| DigestOf { name, digest });
+        let equal = equal_runs_told(&digests.collect::<Vec<_>>());
         let ends = [self.cut_runs(), self.stopped_runs()];
         let unbegun = unbegun_told(&unbegun, doubts.launch_cycles, "max_cycles");
         let launching = doubts.launching.iter();
@@ -110,6 +122,7 @@ impl PageBuilder<'_> {
             .chain(unbegun)
             .chain(cut_runs_told(&cut))
             .chain(others.into_iter().flatten())
+            .chain(equal)
             .collect()
     }
 

@@ -5,9 +5,7 @@ mod columns;
 use crate::allocate_args::AllocateArgs;
 use crate::cuda_source::Compiled;
 use crate::energy_args::EnergyArgs;
-use crate::experiment::{
-    EQUAL, Keeping, RunnerArgs, experiment, page_hint, tell_failures, write_page,
-};
+use crate::experiment::{Keeping, RunnerArgs, experiment, page_hint, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base, spec};
 use crate::interrupt::{INTERRUPTED, Interrupt};
@@ -17,12 +15,11 @@ use crate::output::{
     check_outputs, command_line, note, print, print_json, width, write_file, wrote,
 };
 use crate::target::{self, WorkloadArgs};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_lab::{Comparison, FigureJob, FigureOutcome, Input, Programs, Vary, measured_columns};
-use warploom_report::page::{Page, RunLine};
-use warploom_report::{page_report, svg, wrapped};
+use warploom_report::page::Page;
+use warploom_report::{page_report, svg};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -355,7 +352,7 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
             table: table.clone(),
             ..page.clone()
         };
-        print(&(page_report(&shown, width()) + &equal_runs(&page.runs, width())))?;
+        print(&page_report(&shown, width()))?;
     }
     if let Some(path) = &args.csv {
         write_file(path, &table.csv())?;
@@ -374,58 +371,9 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lines that name configurations with the same outputs, cycles and counters: what they set
-/// differently had no effect.
-fn equal_runs(runs: &[RunLine], width: Option<u16>) -> String {
-    let mut equal: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    // Runs that were cut before their first instruction say nothing about their settings.
-    for run in runs.iter().filter(|run| run.ipc > 0.0) {
-        let names = equal.entry((&run.input, &run.digest)).or_default();
-        if !names.contains(&run.configuration.as_str()) {
-            names.push(&run.configuration);
-        }
-    }
-    let several = equal.into_iter().filter(|(_, names)| names.len() > 1);
-    several
-        .map(|((input, _), names)| {
-            let names = names.join("; ");
-            let told = format!("{input}: {EQUAL}: {names}");
-            wrapped("", &told, width)
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{RunLine, equal_runs, vary};
-
-    #[test]
-    fn configurations_that_change_nothing_are_named() {
-        let run = |configuration: &str, digest: &str| RunLine {
-            input: "kmeans".to_owned(),
-            configuration: configuration.to_owned(),
-            command: String::new(),
-            cycles: 9,
-            ipc: 1.0,
-            ended: "finished".to_owned(),
-            input_digest: "i".to_owned(),
-            digest: digest.to_owned(),
-            energy: None,
-        };
-        let told = equal_runs(
-            &[run("lrr", "a"), run("gto", "b"), run("two-level", "a")],
-            None,
-        );
-        let expected = "kmeans: these runs are the same in every cycle, so what differs in their \
-                        settings changed nothing: lrr; two-level\n";
-        assert_eq!(told, expected);
-        assert_eq!(equal_runs(&[run("lrr", "a"), run("gto", "b")], None), "");
-        let unbegun = ["lrr", "gto"].map(|name| RunLine {
-            ipc: 0.0,
-            ..run(name, "a")
-        });
-        assert_eq!(equal_runs(&unbegun, None), "");
-    }
+    use super::vary;
 
     #[test]
     fn values_are_a_list_behind_a_key() {

@@ -1,10 +1,9 @@
 //! `warploom sweep collect`: the tables and the page of a sweep.
 
 use super::Place;
-use crate::experiment::{EQUAL, page_hint};
+use crate::experiment::page_hint;
 use crate::failure::Failure;
 use crate::output::{json, note, print, width};
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,10 +11,9 @@ use warploom_report::page::{Cell, Page, csv_line};
 use warploom_report::{
     BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, grouped, map_table, svg, wrapped,
 };
-use warploom_stats::result::Begun;
 use warploom_sweep::{
-    AxisValues, Collector, Facts, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep,
-    Worker, typed, write_whole,
+    AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep, Worker,
+    typed, write_whole,
 };
 
 /// Number of failures that are told one by one.
@@ -52,21 +50,11 @@ struct Summary {
     notes: String,
     /// Number of runs whose outputs nothing compared.
     unchecked: usize,
-    /// Names of runs by their digests.
-    equal: BTreeMap<String, Vec<String>>,
 }
 
 impl Summary {
     fn add(&mut self, row: &Row) {
         self.unchecked += usize::from(row.is_unchecked);
-        // Runs that were cut before their first instruction say nothing about their settings.
-        let has_begun = |facts: &Facts| facts.begun == Begun::Instructions;
-        if let Some(digest) = row.digest.as_ref()
-            && row.facts.as_ref().is_some_and(has_begun)
-        {
-            let same = self.equal.entry(digest.clone()).or_default();
-            same.push(row.name.clone());
-        }
         match row.status {
             "finished" | "cut" | "stopped" => self.finished += 1,
             "missing" => self.missing += 1,
@@ -327,33 +315,15 @@ fn tell(summary: &Summary) -> Result<(), Failure> {
     print(&doubts(summary))
 }
 
-/// Lines on results that one should not take as they are: outputs that nothing compared, and runs
-/// that are equal although their settings differ.
+/// Line on results whose outputs nothing compared.
 fn doubts(summary: &Summary) -> String {
-    let mut text = String::new();
-    if summary.unchecked > 0 {
-        text += &format!(
+    match summary.unchecked {
+        0 => String::new(),
+        runs => format!(
             "outputs of {} runs were not checked: a launch file with `[[expect]]` compares them\n",
-            grouped(summary.unchecked as u64)
-        );
+            grouped(runs as u64)
+        ),
     }
-    let equal: Vec<_> = summary
-        .equal
-        .values()
-        .filter(|same| same.len() > 1)
-        .collect();
-    for same in equal.iter().take(SHOWN) {
-        let names = same.join("; ");
-        let told = format!("{EQUAL}: {names}");
-        text += &wrapped("", &told, width());
-    }
-    if equal.len() > SHOWN {
-        text += &format!(
-            "and {} more of them\n",
-            grouped((equal.len() - SHOWN) as u64)
-        );
-    }
-    text
 }
 
 #[cfg(test)]
@@ -361,21 +331,13 @@ mod tests {
     use super::{Summary, doubts};
 
     #[test]
-    fn unchecked_and_equal_runs_are_named() {
+    fn unchecked_runs_are_counted() {
         let mut summary = Summary::default();
         assert_eq!(doubts(&summary), "");
         summary.unchecked = 2;
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let equal = [
-            ("a".to_owned(), names(&["kmeans lrr", "kmeans two-level"])),
-            ("b".to_owned(), names(&["kmeans gto"])),
-        ];
-        summary.equal.extend(equal);
         assert_eq!(
             doubts(&summary),
-            "outputs of 2 runs were not checked: a launch file with `[[expect]]` compares them\n\
-             these runs are the same in every cycle, so what differs in their settings changed \
-             nothing: kmeans lrr; kmeans two-level\n"
+            "outputs of 2 runs were not checked: a launch file with `[[expect]]` compares them\n"
         );
     }
 }
