@@ -19,7 +19,9 @@ use std::sync::Arc;
 use warploom_config::{Base, ConfigErrors, resolve};
 use warploom_energy::{EnergyPreset, energy_of};
 use warploom_report::page::{Cell, Page, Table};
-use warploom_report::{Axis, BarChart, BarSeries, Chart, causes_chart, energy_chart, grouped};
+use warploom_report::{
+    Axis, BarChart, BarSeries, CausesOf, Chart, causes_chart, energy_chart, grouped,
+};
 use warploom_stats::energy::EnergyReport;
 use warploom_stats::result::{Begun, Outcome, RunReport};
 
@@ -298,6 +300,7 @@ impl Comparison {
                     "speedup over {}{ratio}",
                     self.row_name(&combinations[baseline])
                 ),
+                line: Some(1.0),
                 ..Axis::default()
             },
             groups: match (bars, self.vary.first()) {
@@ -424,10 +427,16 @@ fn compared(used: &[UsedRun]) -> impl Iterator<Item = &UsedRun> + Clone {
     used.iter().filter(|(spec, _)| spec.machine.name != "alone")
 }
 
-/// Chart of the schedulers' cycles of the runs by cause, if they are few.
+/// Chart of the schedulers' cycles of the runs by cause, if they are few. Times are over that of
+/// the first run.
 fn causes(used: &[UsedRun]) -> Vec<Chart> {
     let runs = compared(used);
-    let of = runs.map(|(spec, report)| (spec.machine.name.clone(), &report.totals.figures.stalls));
+    let first = runs.clone().next();
+    let of = runs.map(|(spec, report)| CausesOf {
+        name: &spec.machine.name,
+        causes: &report.totals.figures.stalls,
+        time: first.map(|(_, first)| 1.0 / speedup(report, first)),
+    });
     causes_chart(&of.collect::<Vec<_>>()).into_iter().collect()
 }
 

@@ -50,7 +50,7 @@ pub fn energy_chart(title: &str, runs: &[(String, &EnergyReport)]) -> Chart {
             ..Axis::default()
         },
         groups: runs.iter().map(|(name, _)| name.clone()).collect(),
-        series: stacked(&joules, 1e3, None),
+        series: stacked(&joules, 1e3),
         marks: Vec::new(),
     })
 }

@@ -31,6 +31,9 @@ pub struct Axis {
     pub min: f64,
     /// Largest value. `None` means the largest value of the data.
     pub max: Option<f64>,
+    /// Value at which a line crosses all bars: 1 for speedups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<f64>,
 }
 
 /// Bars in groups, with one bar of each series in each group.

@@ -54,7 +54,7 @@ pub use run::run_report;
 pub use run_columns::{OF_RUN, REACHED, reached_cells};
 pub use run_page::run_page;
 pub use scorecard::Scorecard;
-pub use stacked::causes_chart;
+pub use stacked::{CAUSES, CausesOf, causes_chart};
 pub use svg::{TouchMap, svg, touch_maps};
 pub use table::{figures, list, listing};
 pub use unchecked::unchecked;

@@ -1,4 +1,5 @@
-//! Charts of runs as stacked bars: the parts with the largest sums, and the others together.
+//! Charts of runs as stacked bars: parts with the largest sums and the others together, or
+//! scheduler cycles by cause.
 
 use crate::figure::{Axis, BarChart, BarSeries, Chart};
 use std::collections::BTreeMap;
@@ -8,13 +9,23 @@ const SHOWN: usize = 6;
 /// Most runs of a chart of causes.
 const MOST_RUNS: usize = 40;
 
-/// Series of the parts of runs, times `scale`: `first`, if it is given, then those with the largest
-/// sums, then all others together.
-pub(crate) fn stacked(
-    runs: &[&BTreeMap<String, f64>],
-    scale: f64,
-    first: Option<&str>,
-) -> Vec<BarSeries> {
+/// Causes of scheduler cycles (`sm.slots`) in the order in which bars show them. The place of a
+/// cause is its colour in every picture.
+pub const CAUSES: [&str; 9] = [
+    "issued",
+    "memory_dependence",
+    "execution_dependence",
+    "memory_pipe",
+    "execution_pipe",
+    "barrier",
+    "instruction_buffer",
+    "no_warp",
+    "policy",
+];
+
+/// Series of the parts of runs, times `scale`: those with the largest sums, then all others
+/// together.
+pub(crate) fn stacked(runs: &[&BTreeMap<String, f64>], scale: f64) -> Vec<BarSeries> {
     let value = |run: &BTreeMap<String, f64>, part: &str| run.get(part).copied().unwrap_or(0.0);
     let mut parts: Vec<(&str, f64)> = Vec::new();
     for part in runs.iter().flat_map(|run| run.keys()) {
@@ -22,11 +33,7 @@ pub(crate) fn stacked(
             parts.push((part, runs.iter().map(|run| value(run, part)).sum()));
         }
     }
-    let is_first = |part: &str| first == Some(part);
-    parts.sort_by(|(a, x), (b, y)| {
-        let order = is_first(b).cmp(&is_first(a));
-        order.then(y.total_cmp(x)).then(a.cmp(b))
-    });
+    parts.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
     let (own, others) = parts.split_at(parts.len().min(SHOWN));
     let series = |name: &str, parts: &[(&str, f64)]| BarSeries {
         name: name.to_owned(),
@@ -42,60 +49,118 @@ pub(crate) fn stacked(
     all
 }
 
-/// The schedulers' cycles of runs by cause, as shares of all; `None` without counts, and for more
-/// runs than a chart shows.
-pub fn causes_chart(runs: &[(String, &BTreeMap<String, f64>)]) -> Option<Chart> {
-    let counted: Vec<_> = runs
-        .iter()
-        .filter(|(_, causes)| !causes.is_empty())
-        .collect();
+/// A run of a chart of causes.
+#[derive(Clone, Debug)]
+pub struct CausesOf<'a> {
+    /// Name of the run.
+    pub name: &'a str,
+    /// Shares of the schedulers' cycles by cause.
+    pub causes: &'a BTreeMap<String, f64>,
+    /// Time of the run over that of its baseline, for the same work: the inverse of its speedup.
+    /// `None` without a baseline.
+    pub time: Option<f64>,
+}
+
+/// The schedulers' cycles of runs by cause. The height of a bar is the run's time over that of its
+/// baseline, or 1 where runs have no baseline. `None` without counts, and for more runs than a
+/// chart shows.
+pub fn causes_chart(runs: &[CausesOf<'_>]) -> Option<Chart> {
+    let counted: Vec<_> = runs.iter().filter(|run| !run.causes.is_empty()).collect();
     if counted.is_empty() || counted.len() > MOST_RUNS {
         return None;
     }
-    let causes: Vec<_> = counted.iter().map(|(_, causes)| *causes).collect();
-    Some(Chart::Stacks(BarChart {
-        title: "Scheduler cycles by cause".to_owned(),
-        axis: Axis {
+    let known = |time: &f64| time.is_finite() && *time > 0.0;
+    let times: Option<Vec<f64>> = counted.iter().map(|run| run.time.filter(known)).collect();
+    let height = |run: usize| times.as_ref().map_or(1.0, |times| times[run]);
+    let value = |cause: &str, run: usize| counted[run].causes.get(cause).map(|of| of * height(run));
+    let series = CAUSES.map(|cause| BarSeries {
+        name: cause.to_owned(),
+        values: (0..counted.len())
+            .map(|run| Some(value(cause, run).unwrap_or(0.0)))
+            .collect(),
+    });
+    let any = |series: &BarSeries| series.values.iter().flatten().any(|value| *value > 0.0);
+    let axis = match times {
+        Some(_) => Axis {
+            label: "time for the same work, over the baseline's".to_owned(),
+            ..Axis::default()
+        },
+        None => Axis {
             label: "share of scheduler cycles".to_owned(),
             percent: true,
             max: Some(1.0),
             ..Axis::default()
         },
-        groups: counted.iter().map(|(name, _)| name.clone()).collect(),
-        series: stacked(&causes, 1.0, Some("issued")),
+    };
+    Some(Chart::Stacks(BarChart {
+        title: "Scheduler cycles by cause".to_owned(),
+        axis,
+        groups: counted.iter().map(|run| run.name.to_owned()).collect(),
+        series: series.into_iter().filter(any).collect(),
         marks: Vec::new(),
     }))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::causes_chart;
-    use crate::figure::Chart;
+    use super::{CausesOf, causes_chart};
+    use crate::figure::{BarChart, Chart};
     use std::collections::BTreeMap;
 
+    fn causes(pairs: &[(&str, f64)]) -> BTreeMap<String, f64> {
+        let owned = pairs
+            .iter()
+            .map(|(name, share)| ((*name).to_owned(), *share));
+        owned.collect()
+    }
+
+    fn stacks(runs: &[CausesOf<'_>]) -> BarChart {
+        match causes_chart(runs) {
+            Some(Chart::Stacks(chart)) => chart,
+            other => panic!("no stacks: {other:?}"),
+        }
+    }
+
     #[test]
-    fn issued_cycles_come_first_and_runs_without_counts_are_left_out() {
-        let causes = |pairs: &[(&str, f64)]| -> BTreeMap<String, f64> {
-            let owned = pairs
-                .iter()
-                .map(|(name, share)| ((*name).to_owned(), *share));
-            owned.collect()
-        };
-        let (lrr, gto) = (
+    fn causes_have_one_order_and_runs_without_counts_are_left_out() {
+        let (lrr, gto, none) = (
             causes(&[("issued", 0.2), ("memory_pipe", 0.8)]),
-            causes(&[("issued", 0.4), ("barrier", 0.6)]),
+            causes(&[
+                ("issued", 0.4),
+                ("barrier", 0.5),
+                ("memory_dependence", 0.1),
+            ]),
+            BTreeMap::new(),
         );
-        let none = BTreeMap::new();
-        let rows = [("lrr", &lrr), ("none", &none), ("gto", &gto)];
-        let rows = rows.map(|(name, causes)| (name.to_owned(), causes));
-        let Some(Chart::Stacks(chart)) = causes_chart(&rows) else {
-            panic!("no stacks")
-        };
+        let row = |name, causes, time| CausesOf { name, causes, time };
+        let rows = [
+            row("lrr", &lrr, None),
+            row("none", &none, None),
+            row("gto", &gto, Some(1.5)),
+        ];
+        let chart = stacks(&rows);
         assert_eq!(chart.groups, ["lrr", "gto"]);
         let names: Vec<_> = chart.series.iter().map(|s| s.name.as_str()).collect();
-        assert_eq!(names, ["issued", "memory_pipe", "barrier"]);
-        assert_eq!(chart.series[1].values, [Some(0.8), Some(0.0)]);
+        let expected = ["issued", "memory_dependence", "memory_pipe", "barrier"];
+        assert_eq!(names, expected);
+        assert_eq!(chart.series[2].values, [Some(0.8), Some(0.0)]);
+        assert!(chart.axis.percent, "a run has no baseline");
         assert_eq!(causes_chart(&rows[1..2]), None);
         assert_eq!(causes_chart(&vec![rows[0].clone(); 41]), None);
+    }
+
+    /// A run that takes 1.5 times as long as its baseline has a bar that is 1.5 times as high.
+    #[test]
+    fn bars_are_as_high_as_runs_are_long() {
+        let same = causes(&[("issued", 0.25), ("memory_pipe", 0.75)]);
+        let row = |name, time| CausesOf {
+            name,
+            causes: &same,
+            time: Some(time),
+        };
+        let chart = stacks(&[row("lrr", 1.0), row("gto", 1.5)]);
+        let sum = |at: usize| -> f64 { chart.series.iter().filter_map(|s| s.values[at]).sum() };
+        assert_eq!([sum(0), sum(1)], [1.0, 1.5]);
+        assert!(!chart.axis.percent && chart.axis.max.is_none());
     }
 }

@@ -59,6 +59,11 @@ const SERIES: [Ink; 7] = [
     Ink(RGBColor(110, 110, 110), "#A8A8A8"),
     Ink(RGBColor(40, 80, 230), "#8FA8FF"),
 ];
+/// Colours after those of [`SERIES`], for charts whose series have colours of their own.
+const FURTHER: [Ink; 2] = [
+    Ink(RGBColor(120, 60, 20), "#C9986B"),
+    Ink(RGBColor(190, 30, 60), "#FF8095"),
+];
 const MARKS: [Ink; 2] = [
     Ink(RGBColor(120, 129, 139), "#9198A1"),
     Ink(RGBColor(176, 30, 40), "#FF7B72"),
@@ -141,9 +146,11 @@ fn draw(root: &Area<'_>, charts: &[Chart], heights: &[u32], shape: Shape) -> Dra
 fn with_dark_colours(text: &str) -> String {
     let mut rules = String::new();
     let inks = [PAPER, WORDS, GRID].into_iter();
-    for Ink(RGBColor(r, g, b), dark) in inks.chain(SERIES).chain(MARKS) {
+    let light = |Ink(RGBColor(r, g, b), _): &Ink| format!("#{r:02X}{g:02X}{b:02X}");
+    let further = FURTHER.into_iter().filter(|ink| text.contains(&light(ink)));
+    for ink in inks.chain(SERIES).chain(MARKS).chain(further) {
         for property in ["fill", "stroke"] {
-            let light = format!("#{r:02X}{g:02X}{b:02X}");
+            let (light, dark) = (light(&ink), ink.1);
             rules += &format!("[{property}=\"{light}\"]{{{property}:{dark}}}");
         }
     }
@@ -244,6 +251,22 @@ fn x_labels(width: u32, widest: i32) -> usize {
 
 /// Draws title and legend: squares for series, lines for marks. Returns the lower edge.
 fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<i32> {
+    let colours: Vec<RGBColor> = (0..series.len()).map(series_colour).collect();
+    head_coloured(area, title, (series, &colours), marks)
+}
+
+/// Colour of the nth series of a chart.
+fn series_colour(nth: usize) -> RGBColor {
+    SERIES[nth % SERIES.len()].0
+}
+
+/// Draws title and legend of series with these colours, and returns their height.
+fn head_coloured(
+    area: &Area<'_>,
+    title: &str,
+    (series, colours): (&[&str], &[RGBColor]),
+    marks: &[&str],
+) -> Drawn<i32> {
     let width = area.dim_in_pixel().0;
     let (size, lines) = title_lines(title, width);
     for (line, y) in lines.into_iter().zip((12..).step_by(TITLE_LINE as usize)) {
@@ -252,8 +275,7 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<
     let below = more_title(title, width);
     for (at, entry) in legend(series, marks, width).into_iter().enumerate() {
         let (x, y) = (entry.place.0, entry.place.1 + below);
-        if at < series.len() {
-            let colour = SERIES[at % SERIES.len()].0;
+        if let Some(colour) = colours.get(at) {
             area.draw(&Rectangle::new([(x, y), (x + 11, y + 11)], colour.filled()))?;
         } else {
             let colour = name_colour(marks, at - series.len()).stroke_width(2);

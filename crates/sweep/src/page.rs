@@ -18,7 +18,7 @@ use charts::Pictures;
 use notes::Doubts;
 use std::collections::{BTreeMap, BTreeSet};
 use warploom_report::page::{Cell, Column, FailureLine, Page, Table};
-use warploom_report::{Chart, ColumnType, causes_chart};
+use warploom_report::{CausesOf, Chart, ColumnType, causes_chart};
 
 /// Most runs whose rows are on the page. Larger sweeps have the cells of the map there.
 const MOST_ROWS: usize = 500;
@@ -52,8 +52,9 @@ pub struct PageBuilder<'a> {
     /// Cycles at which runs were cut.
     limits: BTreeSet<u64>,
     doubts: Doubts,
-    /// Names of the first runs, with shares of their schedulers' cycles by cause.
-    causes: Vec<(String, BTreeMap<String, f64>)>,
+    /// Names of the first runs, with shares of their schedulers' cycles by cause, and the speedup
+    /// over the baseline.
+    causes: Vec<(String, BTreeMap<String, f64>, Option<f64>)>,
 }
 
 impl<'a> PageBuilder<'a> {
@@ -119,7 +120,10 @@ impl<'a> PageBuilder<'a> {
         if let Some(facts) = &row.facts {
             self.doubts.add(self.sweep, row, facts);
             if self.sweep.runs <= MOST_ROWS {
-                self.causes.push((row.name.clone(), facts.causes.clone()));
+                let speedup = self.columns.iter().position(|own| own.name == "speedup");
+                let speedup = speedup.and_then(|at| row.cells[at].number());
+                self.causes
+                    .push((row.name.clone(), facts.causes.clone(), speedup));
             }
         }
         let metric = self.metric.and_then(|at| row.cells[at].number());
@@ -170,9 +174,15 @@ impl<'a> PageBuilder<'a> {
 
     /// Chart of the schedulers' cycles of the runs by cause, if they are few.
     fn causes(&self) -> Vec<Chart> {
-        let named = self.causes.iter();
-        let named: Vec<_> = named.map(|(name, causes)| (name.clone(), causes)).collect();
-        causes_chart(&named).into_iter().collect()
+        let runs = self.causes.iter();
+        let runs = runs.map(|(name, causes, speedup)| CausesOf {
+            name,
+            causes,
+            time: speedup.map(|speedup| 1.0 / speedup),
+        });
+        causes_chart(&runs.collect::<Vec<_>>())
+            .into_iter()
+            .collect()
     }
 
     /// The rows of a small sweep, with the metric and what bound the run before all other

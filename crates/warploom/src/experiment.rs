@@ -168,17 +168,22 @@ pub fn make_folder(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Writes a page as `DIR/PAPER/FIGURE.json`, `.csv` and, if it has a chart, `.svg`. Returns their
-/// paths.
+/// Pictures of a page with the ends of their files' names: its charts, and those of causes.
+pub fn pictures(page: &Page) -> Vec<(&'static str, String)> {
+    let all = [(".svg", &page.charts), ("-why.svg", &page.further_charts)];
+    let drawn = all.into_iter().filter(|(_, charts)| !charts.is_empty());
+    drawn.map(|(end, charts)| (end, svg(charts))).collect()
+}
+
+/// Writes a page as `DIR/PAPER/FIGURE.json`, `.csv` and its pictures. Returns their paths.
 pub fn write_page(folder: &Path, page: &Page) -> Result<Vec<PathBuf>, Failure> {
     let folder = folder.join(&page.paper);
     make_folder(&folder)?;
-    let chart = (!page.charts.is_empty()).then(|| ("svg", svg(&page.charts)));
-    let texts = [("json", json(page)), ("csv", page.table.csv())];
-    let contents = texts.into_iter().chain(chart);
+    let texts = [(".json", json(page)), (".csv", page.table.csv())];
+    let contents = texts.into_iter().chain(pictures(page));
     let mut paths = Vec::new();
-    for (kind, text) in contents {
-        let path = folder.join(format!("{}.{kind}", page.figure));
+    for (end, text) in contents {
+        let path = folder.join(format!("{}{end}", page.figure));
         write_file(&path, &text)?;
         paths.push(path);
     }

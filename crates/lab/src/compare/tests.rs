@@ -4,6 +4,7 @@ use super::{Comparison, Programs, Vary};
 use crate::runner::{Event, Runner};
 use crate::runs::{FigureJob, FigureOutcome, make};
 use crate::spec::Input;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warploom_config::Base;
 use warploom_report::Chart;
@@ -432,6 +433,31 @@ fn rows_name_what_bound_their_runs() {
     };
     assert_eq!(causes.groups[..2], ["lrr, 1", "lrr, 2"]);
     assert_eq!(causes.series[0].name, "issued");
+    let counted: BTreeSet<&str> = report.totals.figures.stalls.keys().map(|c| &**c).collect();
+    assert_eq!(counted, BTreeSet::from(warploom_report::CAUSES));
+    // A bar is as high as its run is long, over the first row.
+    let at = page.table.columns.iter().position(|c| c.name == "speedup");
+    for (nth, row) in page.table.rows.iter().enumerate() {
+        let parts = causes.series.iter().filter_map(|part| part.values[nth]);
+        let speedup = row[at.unwrap()].number().unwrap();
+        assert!((parts.sum::<f64>() * speedup - 1.0).abs() < 1e-6, "{row:?}");
+    }
+}
+
+/// The ways of L1D make no difference to a run that ends before its first miss is answered.
+#[test]
+fn rows_that_are_the_same_in_every_cycle_are_told() {
+    let page = page_of(&Comparison {
+        max_cycles: Some(300),
+        vary: vec![Vary {
+            key: "l1d.ways".to_owned(),
+            values: ["4", "8"].map(str::to_owned).to_vec(),
+        }],
+        ..comparison()
+    });
+    let told = "these runs are the same in every cycle, so what differs in their settings changed \
+                nothing (docs/comparing.md, Equal runs): 4; 8";
+    assert_eq!(page.notes.last().map(String::as_str), Some(told));
 }
 
 /// A program that gets no SM before its run is cut has no IPC.

@@ -2,8 +2,8 @@
 
 use super::labels::{LINE, in_lines, most_lines};
 use super::{
-    Area, Drawn, GRID, MARGIN, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS, head, mark_colour,
-    mark_names, more_title, number, plane_above, text_width, top_of, width_at, words,
+    Area, Drawn, GRID, MARGIN, Plane, SERIES, TEXT, WIDTH, WORDS, X_LABELS, Y_LABELS, head,
+    mark_colour, mark_names, more_title, number, plane_above, text_width, top_of, width_at, words,
 };
 use crate::figure::{Axis, BarChart, Mark};
 use plotters::prelude::*;
@@ -96,6 +96,10 @@ pub(super) fn draw(area: &Area<'_>, chart: &BarChart) -> Drawn {
             let corners = [(left, 0.0), (left + width * BAR, value)];
             plane.draw_series([Rectangle::new(corners, colour.filled())])?;
         }
+    }
+    if let Some(value) = chart.axis.line.filter(|value| *value <= top) {
+        let line = vec![(0.0, value), (chart.groups.len() as f64, value)];
+        plane.draw_series([PathElement::new(line, WORDS.0)])?;
     }
     for mark in &chart.marks {
         draw_mark(&mut plane, mark, width, mark_colour(&marks, mark))?;
@@ -235,6 +239,19 @@ mod tests {
             groups: names,
             ..BarChart::default()
         }
+    }
+
+    /// The line has the width of all groups, and is left out above the axis.
+    #[test]
+    fn a_line_crosses_all_bars_at_its_value() {
+        let with = |line| {
+            let mut chart = chart(pairs(3));
+            chart.axis.line = line;
+            let picture = svg(&[Chart::Bars(chart)]);
+            picture.matches("<polyline").count()
+        };
+        assert_eq!(with(Some(1.0)), with(None) + 1);
+        assert_eq!(with(Some(9.0)), with(None));
     }
 
     fn pairs(count: usize) -> Vec<String> {

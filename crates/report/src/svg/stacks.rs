@@ -3,8 +3,12 @@
 
 use super::bars::{GROUP, group_names, group_plane};
 use super::labels::{draw_narrow, more_narrow};
-use super::{Area, Drawn, MARGIN, NARROW_WIDTH, SERIES, TEXT, head, head_height, top_of, words};
+use super::{
+    Area, Drawn, FURTHER, MARGIN, NARROW_WIDTH, SERIES, TEXT, head_coloured, head_height,
+    series_colour, top_of, words,
+};
 use crate::figure::BarChart;
+use crate::stacked::CAUSES;
 use plotters::prelude::*;
 
 const GROUP_NAME: i32 = 22;
@@ -16,6 +20,18 @@ const BELOW: i32 = 22;
 
 fn names(chart: &BarChart) -> Vec<&str> {
     chart.series.iter().map(|s| s.name.as_str()).collect()
+}
+
+/// Colours of the series. Each cause of scheduler cycles has the same one in all charts.
+fn colours(chart: &BarChart) -> Vec<RGBColor> {
+    let colour = |(nth, name): (usize, &&str)| {
+        let cause = CAUSES.iter().position(|cause| cause == name);
+        let own = |cause| SERIES.iter().chain(&FURTHER).nth(cause);
+        cause
+            .and_then(own)
+            .map_or_else(|| series_colour(nth), |ink| ink.0)
+    };
+    names(chart).iter().enumerate().map(colour).collect()
 }
 
 /// The part of each series in a group: its number, and where it begins and ends.
@@ -43,13 +59,14 @@ fn sums(chart: &BarChart) -> impl Iterator<Item = f64> {
 
 /// Draws the chart on a page of normal width.
 pub(super) fn wide(area: &Area<'_>, chart: &BarChart) -> Drawn {
-    let below = head(area, &chart.title, &names(chart), &[])?;
+    let colours = colours(chart);
+    let below = head_coloured(area, &chart.title, (&names(chart), &colours), &[])?;
     let mut plane = group_plane(area, chart, below, top_of(&chart.axis, sums(chart)))?;
     for group in 0..chart.groups.len() {
         let left = group as f64 + (1.0 - GROUP) / 2.0;
         for (s, start, end) in parts(chart, group) {
             let corners = [(left, start), (left + GROUP, end)];
-            let colour = SERIES[s % SERIES.len()].0.filled();
+            let colour = colours[s].filled();
             plane.draw_series([Rectangle::new(corners, colour)])?;
         }
     }
@@ -67,7 +84,8 @@ pub(super) fn narrow_height(chart: &BarChart) -> u32 {
 
 /// Draws the chart on a narrow screen.
 pub(super) fn narrow(area: &Area<'_>, chart: &BarChart) -> Drawn {
-    let mut y = head(area, &chart.title, &names(chart), &[])?;
+    let colours = colours(chart);
+    let mut y = head_coloured(area, &chart.title, (&names(chart), &colours), &[])?;
     let top = top_of(&chart.axis, sums(chart));
     let room = f64::from(NARROW_WIDTH as i32 - 2 * MARGIN - VALUE);
     let at = |value: f64| MARGIN + (value.clamp(0.0, top) / top * room).round() as i32;
@@ -75,7 +93,7 @@ pub(super) fn narrow(area: &Area<'_>, chart: &BarChart) -> Drawn {
         y += GROUP_NAME + draw_narrow(area, group, y, TEXT)?;
         for (s, start, end) in parts(chart, g) {
             let corners = [(at(start), y), (at(end), y + BAR)];
-            let colour = SERIES[s % SERIES.len()].0.filled();
+            let colour = colours[s].filled();
             area.draw(&Rectangle::new(corners, colour))?;
         }
         let total = sum(chart, g);
@@ -87,4 +105,33 @@ pub(super) fn narrow(area: &Area<'_>, chart: &BarChart) -> Drawn {
         y += BAR + BETWEEN_GROUPS;
     }
     draw_narrow(area, &chart.axis.label, y, TEXT - 1).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::colours;
+    use crate::figure::{BarChart, BarSeries};
+    use crate::stacked::CAUSES;
+
+    fn chart(names: &[&str]) -> BarChart {
+        let series = names.iter().map(|name| BarSeries {
+            name: (*name).to_owned(),
+            values: Vec::new(),
+        });
+        BarChart {
+            series: series.collect(),
+            ..BarChart::default()
+        }
+    }
+
+    #[test]
+    fn a_cause_has_one_colour_in_all_charts_and_no_other_has_it() {
+        let all = colours(&chart(&CAUSES));
+        let distinct: Vec<_> = (0..all.len())
+            .filter(|at| !all[..*at].contains(&all[*at]))
+            .collect();
+        assert_eq!(distinct.len(), CAUSES.len());
+        let few = colours(&chart(&["issued", "policy", "memory_pipe"]));
+        assert_eq!(few, [all[0], all[8], all[3]]);
+    }
 }

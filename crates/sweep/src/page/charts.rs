@@ -229,6 +229,7 @@ impl PageBuilder<'_> {
             title: map.title,
             axis: Axis {
                 label: self.bars_label(),
+                line: self.is_ratio().then_some(1.0),
                 ..Axis::default()
             },
             groups: map.rows.into_iter().chain(means).collect(),

@@ -172,6 +172,25 @@ fn rows_say_what_bound_their_runs() {
     assert_eq!(warploom_in(folder.path(), &["report", "results"]).status, 0);
     let page = std::fs::read_to_string(folder.path().join("results/index.html")).unwrap();
     assert!(page.contains("Why: scheduler cycles by cause") && page.contains("instruction_buffer"));
+    let why = folder.path().join("results/sweep/study-why.svg");
+    let why = std::fs::read_to_string(why).unwrap();
+    assert!(why.contains("Scheduler cycles by cause") && why.contains("instruction_buffer"));
+}
+
+/// Equal runs have the names that the table has, and the page names them.
+#[test]
+fn runs_that_are_the_same_in_every_cycle_are_told() {
+    let folder = folder_of(
+        "[axes]\ntarget = \"bfs\"\nsize = \"test\"\nsm.warp_scheduler = [\"lrr\", \"gto\"]\n\
+         max_cycles = 300\nl1d.ways = [4, 8]\n",
+    );
+    let ran = sweep(folder.path(), &["study.toml"]);
+    let told = "these runs are the same in every cycle, so what differs in their settings changed \
+                nothing (docs/comparing.md, Equal runs): gto-4; gto-8";
+    let plain = ran.out.replace('\n', " ");
+    assert!(plain.contains(&format!("note: {told} ")), "{}", ran.out);
+    let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json")).unwrap();
+    assert!(page.contains(told), "{page}");
 }
 
 #[test]

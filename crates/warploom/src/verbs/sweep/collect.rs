@@ -1,7 +1,7 @@
 //! `warploom sweep collect`: the tables and the page of a sweep.
 
 use super::Place;
-use crate::experiment::page_hint;
+use crate::experiment::{page_hint, pictures};
 use crate::failure::Failure;
 use crate::output::{json, note, print, width};
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_report::page::{Cell, Page, csv_line};
 use warploom_report::{
-    BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, grouped, map_table, svg, wrapped,
+    BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, grouped, map_table, wrapped,
 };
 use warploom_sweep::{
     AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep, Worker,
@@ -177,10 +177,7 @@ fn write(
     let page = page.finish();
     let note = |note: &String| wrapped("", &format!("note: {note}"), width());
     summary.notes = page.notes.iter().map(note).collect();
-    let mut texts = vec![(".json", json(&page))];
-    if !page.charts.is_empty() {
-        texts.push((".svg", svg(&page.charts)));
-    }
+    let texts = [(".json", json(&page))].into_iter().chain(pictures(&page));
     for (ending, text) in texts {
         let path = folder.collected(ending);
         write_whole(&worker.temporary(), &path, |out| {
