@@ -2,7 +2,7 @@
 
 use super::labels::{LINE, in_lines, most_lines};
 use super::{
-    Area, Drawn, GRID, MARGIN, Plane, SERIES, TEXT, WIDTH, WORDS, X_LABELS, Y_LABELS, head,
+    Area, Drawn, GRID, MARGIN, MARKS, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS, head,
     mark_colour, mark_names, more_title, number, plane_above, text_width, top_of, width_at, words,
 };
 use crate::figure::{Axis, BarChart, Mark};
@@ -99,7 +99,7 @@ pub(super) fn draw(area: &Area<'_>, chart: &BarChart) -> Drawn {
     }
     if let Some(value) = chart.axis.line.filter(|value| *value <= top) {
         let line = vec![(0.0, value), (chart.groups.len() as f64, value)];
-        plane.draw_series([PathElement::new(line, WORDS.0)])?;
+        plane.draw_series([PathElement::new(line, MARKS[0].0)])?;
     }
     for mark in &chart.marks {
         draw_mark(&mut plane, mark, width, mark_colour(&marks, mark))?;
@@ -110,7 +110,8 @@ pub(super) fn draw(area: &Area<'_>, chart: &BarChart) -> Drawn {
     group_names(area, &plane, chart)
 }
 
-/// Draws the value of each bar above it, if all of them have room. Marks would cross them.
+/// Draws the value of each bar above it, and above the line of the axis that would cross it, if all
+/// of them have room. Marks would cross them.
 fn values_above(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart, top: f64) -> Drawn {
     let width = GROUP / chart.series.len().max(1) as f64;
     let (left, upper) = area.get_base_pixel();
@@ -121,6 +122,10 @@ fn values_above(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart, top: f64) 
             if let Some(value) = value.filter(|value| value.is_finite()) {
                 let middle = left_of(g, s, width) + width * BAR / 2.0;
                 let (x, y) = place((middle, value.clamp(0.0, top)));
+                let line = chart.axis.line.map(|line| place((middle, line)).1);
+                let y = line
+                    .filter(|line| (y - LINE..y).contains(line))
+                    .unwrap_or(y);
                 values.push((bar_value(&chart.axis, value), x - left, y - upper));
             }
         }
@@ -252,6 +257,22 @@ mod tests {
         };
         assert_eq!(with(Some(1.0)), with(None) + 1);
         assert_eq!(with(Some(9.0)), with(None));
+    }
+
+    /// The value of a bar that ends just below the line stands where that of a bar of 1 does.
+    #[test]
+    fn a_line_crosses_no_value() {
+        let mut chart = chart(pairs(3));
+        chart.series[0].values = vec![Some(1.0), Some(0.97), Some(0.5)];
+        chart.axis.line = Some(1.0);
+        let picture = svg(&[Chart::Bars(chart)]);
+        let boxes = boxes(&picture);
+        let top = |text: &str| {
+            let found = boxes.iter().find(|(own, _)| own == text);
+            found.unwrap_or_else(|| panic!("{text}: {picture}")).1[1]
+        };
+        assert_eq!(top("0.97"), top("1.00"));
+        assert!(top("0.50") > top("1.00"));
     }
 
     fn pairs(count: usize) -> Vec<String> {
