@@ -157,7 +157,7 @@ fn text(cell: &Cell) -> &str {
 }
 
 /// Workloads that `zoo/cuts` marks as cut before two waves of their blocks had ended.
-fn short<'a>(page: &'a Page) -> Option<BTreeSet<&'a str>> {
+fn short(page: &Page) -> Option<BTreeSet<&str>> {
     let columns = &page.table.columns;
     let at =
         ["workload", "short"].map(|name| columns.iter().position(|column| column.name == name));
@@ -248,8 +248,8 @@ fn short_told(speeds: &Speeds<'_>) -> String {
     format!(
         "{} of the {} workloads are *short*: under `lrr` or `gto` they are cut before two waves of\n\
          their blocks have ended ([how far all come](zoo/cuts.csv)), so that their rows are those\n\
-         of first blocks, and whole runs may have another order. The last two columns are the mean\n\
-         of the programs that are not short, with their number, and its verdict. Short are:\n\n\
+         of first blocks, and whole runs may have another order. The last two columns are the\n\
+         mean of the programs that are not short, with their number, and its verdict. Short are:\n\n\
          {}\n\n",
         short.len(),
         speeds.classes.len(),
