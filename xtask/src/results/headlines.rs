@@ -249,7 +249,8 @@ fn short_told(speeds: &Speeds<'_>) -> String {
         "{} of the {} workloads are *short*: under `lrr` or `gto` they are cut before two waves of\n\
          their blocks have ended ([how far all come](zoo/cuts.csv)), so that their rows are those\n\
          of first blocks, and whole runs may have another order. The last two columns are the\n\
-         mean of the programs that are not short, with their number, and its verdict. Short are:\n\n\
+         mean of the programs that are not short, with their number, and its verdict.\n\
+         Short are:\n\n\
          {}\n\n",
         short.len(),
         speeds.classes.len(),
