@@ -143,6 +143,18 @@ pub(crate) const PRIVATE: &str = "let fewer lanes of a warp update the same word
                                   combine the values of a warp first (`__match_any_sync`, \
                                   shuffles)";
 
+/// Share of the cycles of shared memory from which bank conflicts are named.
+const SOME_CONFLICTS: f64 = 0.1;
+
+/// Share of the cycles in which shared memory is busy that bank conflicts and turns of atomics take,
+/// if it is worth naming.
+pub(crate) fn conflict_share(counts: &Counts) -> Option<f64> {
+    let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
+    let conflicts = get("sm.shared_conflict_cycles");
+    let share = conflicts / (conflicts + get("sm.shared_instructions")).max(1.0);
+    (share >= SOME_CONFLICTS).then_some(share)
+}
+
 impl SharedWait {
     /// The wait of the kind of access with most of these cycles, if it is a cycle or longer.
     pub(crate) fn of(counts: &Counts) -> Option<Self> {

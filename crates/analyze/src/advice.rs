@@ -390,7 +390,7 @@ fn by_load(analysis: &KernelAnalysis) -> String {
 /// Share of the time of accesses in queues above which the memory system counts as full.
 pub(crate) const HALF: f64 = 0.5;
 /// Share of scheduler cycles with a full load/store unit above which further requests only wait.
-const QUEUED: f64 = 0.5;
+pub(crate) const QUEUED: f64 = 0.5;
 
 /// Sentence on the limit of occupancy, and on how one more block would fit.
 fn occupancy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Explanation of a kernel's time in five sentences: the verdict, the schedulers' cycles, the warps
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
 
-use crate::accesses::{Accesses, SharedWait};
+use crate::accesses::{Accesses, SharedWait, conflict_share};
 use crate::advice::{Facts, HALF, because, limit_in_words, nearest, percent, plural};
 use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
@@ -135,7 +135,10 @@ impl Subject<'_> {
                 ),
                 match self.facts.shared_wait {
                     Some(wait) => format!("and {}", wait.in_words()),
-                    None => "with many accesses and hardly a bank conflict".to_owned(),
+                    None => match conflict_share(&self.figures.statistics) {
+                        Some(share) => format!("{} of that for bank conflicts", percent(share)),
+                        None => "with many accesses and hardly a bank conflict".to_owned(),
+                    },
                 }
             ),
             Bound::IdleSms => format!(
@@ -236,7 +239,7 @@ impl Subject<'_> {
         let share = percent(bound.waits(self.figures));
         let part = nearest(self.analysis);
         let idle = format!(
-            "none of schedulers, memories and networks is used above {} ({})",
+            "none of schedulers, memories and networks is used above {} while SMs hold blocks ({})",
             percent(part.used),
             part.name
         );
@@ -338,7 +341,7 @@ impl Subject<'_> {
     /// Clause on the reason for which load/store units are full.
     fn reason_in_words(&self, unit: FullUnit) -> String {
         let (l1d, accesses, cache) = (&self.machine.spec.l1d, unit.accesses(), unit.cache());
-        let kind = self.split();
+        let kind = self.split_in(unit);
         let reason = match unit.stall {
             Stall::Lines => format!(
                 "{accesses} find all lines of their set in {cache} reserved for misses on their \

@@ -14,7 +14,7 @@ const WORTH_NAMING: f64 = 0.01;
 /// Share of these cycles, and ratio to the largest reason, from which a reason has a step.
 const WORTH_A_STEP: (f64, f64) = (0.1, 0.5);
 /// Share of the SMs' cycles with a block below which the others are named beside another bound.
-const FULL: f64 = 0.85;
+const FULL: f64 = 0.9;
 /// Ratio of the longest block to the mean from which blocks count as unequal.
 const UNEQUAL: f64 = 2.0;
 /// Share of the cycles below which the time with blocks on most SMs is too short to be judged.

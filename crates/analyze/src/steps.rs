@@ -1,7 +1,7 @@
 //! The last sentence of an explanation: the next step by what bounds the kernel.
 
-use crate::accesses::{Accesses, LAYOUT, SPREAD, SharedWait};
-use crate::advice::{FEW_LANES, HALF, NEIGHBOURS, counted, percent, remedy};
+use crate::accesses::{Accesses, LAYOUT, SPREAD, SharedWait, conflict_share};
+use crate::advice::{FEW_LANES, HALF, NEIGHBOURS, QUEUED, counted, percent, remedy};
 use crate::atomics::Atomics;
 use crate::explain::Subject;
 use crate::hot_banks::Hot;
@@ -9,6 +9,7 @@ use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::relieve;
 use crate::verdict::Bound;
+use warploom_config::SetIndex;
 use warploom_policy::load_class::thresholds;
 use warploom_policy::utilisation::Part;
 
@@ -67,8 +68,14 @@ impl Subject<'_> {
             Bound::Part(Part::Scheduler) => self.fewer_instructions(),
             Bound::Part(part) => format!("{}{}", self.less_traffic(part), self.or_warps(part)),
             Bound::Shared => {
-                let wait = self.facts.shared_wait;
-                wait.map_or(FEWER_SHARED, SharedWait::remedy).to_owned()
+                match (
+                    self.facts.shared_wait,
+                    conflict_share(&self.figures.statistics),
+                ) {
+                    (Some(wait), _) => wait.remedy().to_owned(),
+                    (None, Some(_)) => format!("{FEWER_SHARED}; and {LAYOUT}"),
+                    (None, None) => FEWER_SHARED.to_owned(),
+                }
             }
             Bound::LoadStore => self.free_unit(),
             Bound::HotBanks => {
@@ -115,7 +122,8 @@ impl Subject<'_> {
     fn or_warps(&self, part: Part) -> String {
         let used = self.analysis.utilisation_with_blocks.of(part);
         let (high, full) = (thresholds(part).high, thresholds(part).saturated);
-        match used < f64::midpoint(high, full) && !self.analysis.occupancy.is_full() {
+        let has_room = !self.analysis.occupancy.is_full() && self.facts.queued <= QUEUED;
+        match used < f64::midpoint(high, full) && has_room {
             true => format!(
                 "; or, since it is full at {} only, {}",
                 percent(full),
@@ -198,6 +206,14 @@ impl Subject<'_> {
         let keys = match self.machine.spec.l1d.write_ratio_percent {
             0 => "compare machines by l1d.ways, l1d.sets and l1d.index",
             _ => "compare machines by l1d.write_ratio_percent, l1d.ways, l1d.sets and l1d.index",
+        };
+        let l1d = &self.machine.spec.l1d;
+        let keys = match l1d.index {
+            SetIndex::Linear => format!(
+                "pad rows whose distance is a multiple of {} bytes, which share a set; or {keys}",
+                l1d.sets * l1d.line_bytes
+            ),
+            _ => keys.to_owned(),
         };
         match (unit.is_store(), self.facts.l1d_reads) {
             (false, Some(share)) if share < AGAIN => format!(
@@ -335,11 +351,16 @@ impl Subject<'_> {
         ))
     }
 
-    /// The kind of access whose transactions take turns: the one with most to save, if any has.
-    pub(crate) fn split(&self) -> Accesses {
+    /// The kind of access that waits in a full load/store unit.
+    pub(crate) fn split_in(&self, unit: FullUnit) -> Accesses {
+        let waits = |kind: &&Accesses| match (unit.is_atomic, unit.is_store()) {
+            (true, _) => kind.is_atomic(),
+            (false, true) => !kind.is_load() && !kind.is_atomic(),
+            (false, false) => kind.is_load(),
+        };
         let mean = self.facts.transactions.unwrap_or(0.0);
-        let worst = Accesses::worst(&self.facts.accesses);
-        worst.unwrap_or_else(|| Accesses::of_any_kind(mean))
+        let of_unit = self.facts.accesses.iter().find(waits).copied();
+        of_unit.unwrap_or_else(|| Accesses::of_any_kind(mean))
     }
 
     fn fewer_transactions(&self) -> String {

@@ -19,7 +19,7 @@
 //! and the counts of atomics tell which of them it is.
 //!
 //! A policy that holds warps back more than any other cause does comes before a part that is not
-//! saturated.
+//! saturated, and so do full load/store units whose loads find no line in their set of L1D.
 //!
 //! Where requests wait for a few L2 banks, or one of these is busy for long, these are named
 //! instead of load/store units, loads and atomics, and instead of idle SMs if the bank is busy for
@@ -243,6 +243,9 @@ impl<'a> Evidence<'a> {
             if self.is_throttled(part) {
                 return Bound::Policy;
             }
+            if self.lacks_lines(part) {
+                return Bound::LoadStore;
+            }
             let part = self.slower_direction(part);
             let shared = self.used.shared;
             return match shared > SHARED_BUSY && shared > self.used.of(part) {
@@ -268,6 +271,16 @@ impl<'a> Evidence<'a> {
         let none = self.figures.stalls.get("no_warp").copied().unwrap_or(0.0);
         self.largest_cause() == Bound::Policy
             && held > none
+            && self.with_blocks.of(part) <= thresholds(part).saturated
+    }
+
+    /// True if accesses wait in full load/store units more than for anything else, because they
+    /// find no line in their set of L1D, and `part`, which the misses fill, is not saturated.
+    fn lacks_lines(&self, part: Part) -> bool {
+        let unit = FullUnit::of(&self.figures.statistics);
+        part != Part::Scheduler
+            && self.largest_cause() == Bound::LoadStore
+            && unit.is_some_and(|unit| unit.stall == Stall::Lines && !unit.is_store())
             && self.with_blocks.of(part) <= thresholds(part).saturated
     }
 

@@ -220,3 +220,80 @@ fn loads_of_what_was_loaded_before_are_advised_to_use_shared_memory() {
     assert!(loads(10).contains(nearer), "{}", loads(10));
     assert!(!loads(16).contains("shared memory"), "{}", loads(16));
 }
+
+/// Shared memory is busy with 100 accesses and with conflicts, which take less than a cycle each.
+#[test]
+fn short_bank_conflicts_are_told_by_their_share() {
+    let busy = |conflicts: u64| {
+        let counts = [
+            ("sm.active_cycles", 160),
+            ("sm.shared_instructions", 100),
+            ("sm.shared_conflict_cycles", conflicts),
+        ];
+        let mut launch = launched(CYCLES, &counts);
+        launch.figures.statistics.insert("gpu.cycles".to_owned(), 1);
+        analysed("h200-hopper", launch)
+    };
+    let found = busy(25);
+    told(
+        &found,
+        Bound::Shared,
+        "20% of that for bank conflicts",
+        "Next: access shared",
+    );
+    assert!(
+        found.explanation[4].contains("padding column"),
+        "{found:#?}"
+    );
+    let found = busy(10);
+    told(
+        &found,
+        Bound::Shared,
+        "hardly a bank conflict",
+        "Next: access shared",
+    );
+    assert!(!found.explanation[4].contains("padding"), "{found:#?}");
+}
+
+/// Loads make 3 transactions and stores 4, and the banks of L1D are full of loads.
+#[test]
+fn the_accesses_that_wait_are_named() {
+    let counts = [
+        ("sm.active_cycles", 132 * CYCLES),
+        ("sm.memory_accesses.load", 1000),
+        ("sm.access_bytes.load", 96 * 1000),
+        ("sm.access_transactions.load", 3 * 1000),
+        ("sm.memory_accesses.store", 10),
+        ("sm.access_bytes.store", 32 * 10),
+        ("sm.access_transactions.store", 4 * 10),
+        ("sm.ldst_stalls.global_load.bank_conflict", 100),
+        ("sm.ldst_stalls.global_store.bank_conflict", 1),
+        ("sm.slots.memory_pipe", 1),
+    ];
+    let found = analysed("h200-hopper", launched(CYCLES, &counts));
+    let verdict = "L1D takes 3.0 transactions of a load one after the other";
+    told(&found, Bound::LoadStore, verdict, "Next:");
+}
+
+/// The network carries 70 % of what it sustains, for misses of loads that find their set full.
+#[test]
+fn sets_without_a_line_come_before_the_network_that_their_misses_fill() {
+    let network = |percent: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * CYCLES),
+            ("noc_to_sm.cycles", CYCLES),
+            ("noc_to_sm.flits", CYCLES * 12 * percent * 7 / 1000),
+            ("sm.ldst_stalls.global_load.reservation", 100),
+            ("l1d.fails.global_read.line_alloc", 100),
+            ("sm.slots.memory_pipe", 9),
+            ("sm.slots.issued", 1),
+        ];
+        analysed("gtx480", launched(CYCLES, &counts))
+    };
+    let found = network(70);
+    let verdict = "mostly because loads find all lines of their set in L1D reserved";
+    told(&found, Bound::LoadStore, verdict, "Next:");
+    let pad = "pad rows whose distance is a multiple of 4096 bytes, which share a set";
+    assert!(found.explanation[4].contains(pad), "{found:#?}");
+    assert_eq!(network(95).bound, Bound::Part(Part::NocToSm), "saturated");
+}

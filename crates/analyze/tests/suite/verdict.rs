@@ -104,7 +104,8 @@ fn short_lines_of_a_set_are_told_from_other_resources_of_l1d() {
     let verdict = "loads find all lines of their set in L1D reserved for misses on their way \
                    (l1d.sets is 32, l1d.ways 4).";
     let next = "Next: load past L1D (`__ldcg`, `ld.global.cg`), since it hits 0% of the loads; or \
-                compare machines by l1d.ways, l1d.sets";
+                pad rows whose distance is a multiple of 4096 bytes, which share a set; or compare \
+                machines by l1d.ways, l1d.sets";
     told(&found, Bound::LoadStore, verdict, next);
 
     let mut again = PADDED.to_vec();
@@ -391,8 +392,8 @@ fn conflicts_that_make_loads_slow_come_before_more_warps() {
     let found = analysed("gtx480", launched(10_000, &counts));
     let busy = (12_600.0 + 44_100.0) / 150_000.0;
     assert!((found.utilisation.shared - busy).abs() < 1e-9);
-    let verdict = "is used above 38% (shared memory); an access to shared memory waits 3.5 cycles \
-                   for bank conflicts";
+    let verdict = "is used above 38% while SMs hold blocks (shared memory); an access to shared \
+                   memory waits 3.5 cycles for bank conflicts";
     told(
         &found,
         Bound::Loads,

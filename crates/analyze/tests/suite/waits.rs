@@ -114,7 +114,7 @@ fn waits_for_many_banks_and_short_waits_are_no_hot_banks() {
     let taken = taken.map(|(name, n)| (name.to_owned(), n));
     spread.figures.statistics.extend(taken);
     let next = "Next: move fewer bytes: smaller types";
-    let verdict = "is used above 40% (DRAM); accesses spend 90% of their time in queues of the memory system.";
+    let verdict = "is used above 40% while SMs hold blocks (DRAM); accesses spend 90% of their time in queues of the memory system.";
     let found = analysed("h200-hopper", spread);
     told(&found, Bound::Loads, verdict, next);
     let advice = found.advice.join("\n");
