@@ -291,8 +291,7 @@ impl Subject<'_> {
             _ => format!(
                 "The load/store units bound `{kernel}`: {}{}{}{}{}.",
                 self.full_in_words(),
-                self.unit
-                    .map_or_else(String::new, |unit| self.reason_in_words(unit)),
+                self.fills_in_words(),
                 self.conflicts_in_words(),
                 self.held_in_words(),
                 self.queues_in_words()
@@ -335,6 +334,18 @@ impl Subject<'_> {
                 percent(self.facts.queueing)
             ),
             false => String::new(),
+        }
+    }
+
+    /// Clause on what fills load/store units: accesses to shared memory, or a reason to wait.
+    fn fills_in_words(&self) -> String {
+        match (self.fewer_shared(), self.unit) {
+            (Some(_), _) => format!(
+                ", most often with accesses to shared memory, which take {} of their cycles",
+                percent(self.analysis.utilisation_with_blocks.shared)
+            ),
+            (None, Some(unit)) => self.reason_in_words(unit),
+            (None, None) => String::new(),
         }
     }
 

@@ -187,7 +187,7 @@ impl Subject<'_> {
 
     /// Step where accesses to shared memory take more cycles of the load/store units than the
     /// stalls of any other accesses.
-    fn fewer_shared(&self) -> Option<String> {
+    pub(crate) fn fewer_shared(&self) -> Option<String> {
         let counts = &self.figures.statistics;
         let get = |name: &str| counts.get(name).copied().unwrap_or(0);
         let accesses = get("sm.shared_instructions");
