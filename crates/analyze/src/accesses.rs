@@ -146,8 +146,8 @@ pub(crate) const PRIVATE: &str = "let fewer lanes of a warp update the same word
 /// Share of the cycles of shared memory from which bank conflicts are named.
 const SOME_CONFLICTS: f64 = 0.1;
 
-/// Share of the cycles in which shared memory is busy that bank conflicts and turns of atomics take,
-/// if it is worth naming.
+/// Share of the cycles in which shared memory is busy that bank conflicts and turns of atomics
+/// take, if it is worth naming.
 pub(crate) fn conflict_share(counts: &Counts) -> Option<f64> {
     let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
     let conflicts = get("sm.shared_conflict_cycles");

@@ -4,12 +4,11 @@
 //!
 //! 1. a part of the machine above the lower threshold of its load class, or shared memory if it is
 //!    busy in more than half of the cycles and more than that part;
-//!    Of two directions of the network that are used about equally, the one in which packets take
-//!    longer is named;
 //! 2. SMs without a block: for more than half of the time, or as the largest part of the largest
 //!    cause for which schedulers do not issue, unless they hold one in two thirds of the time and a
 //!    part is full then;
-//! 3. on the SMs that hold a block: schedulers or shared memory above such a threshold;
+//! 3. L2, the network or DRAM above such a threshold while most SMs hold blocks, or on the SMs that
+//!    hold a block: schedulers or shared memory above such a threshold;
 //! 4. the largest cause for which schedulers do not issue. A full load/store unit is named after
 //!    the largest cause of its own stalls. Cycles in which the pipe of a function unit is full
 //!    count for what fills it: the units, the load/store unit whose instructions hold the operand
@@ -17,6 +16,9 @@
 //!
 //! A cause of `sm.slots` stands for barriers, fences and atomics together; the warps at barriers
 //! and the counts of atomics tell which of them it is.
+//!
+//! Of two directions of the network that are used about equally, the one in which packets take
+//! longer is named.
 //!
 //! A policy that holds warps back more than any other cause does comes before a part that is not
 //! saturated, and so do full load/store units whose loads find no line in their set of L1D.
@@ -212,8 +214,21 @@ impl<'a> Evidence<'a> {
     pub(crate) fn bound_within_sms(&self) -> Bound {
         let part = Category::of(self.with_blocks).part();
         let memory = part.filter(|part| !matches!(part, Part::Scheduler | Part::L1d));
-        let memory = memory.map(|part| Bound::Part(self.slower_direction(part)));
-        memory.unwrap_or_else(|| self.unless_diverged(self.within_sms()))
+        memory.map_or_else(
+            || self.unless_diverged(self.within_sms()),
+            |part| self.bound_of(part),
+        )
+    }
+
+    /// The bound where `part` is used most: what keeps accesses from it, or the part itself.
+    fn bound_of(&self, part: Part) -> Bound {
+        if self.is_throttled(part) {
+            Bound::Policy
+        } else if self.lacks_lines(part) {
+            Bound::LoadStore
+        } else {
+            Bound::Part(self.slower_direction(part))
+        }
     }
 
     fn unless_diverged(&self, bound: Bound) -> Bound {
@@ -240,17 +255,10 @@ impl<'a> Evidence<'a> {
 
     fn first_bound(&self) -> Bound {
         if let Some(part) = Category::of(self.used).part() {
-            if self.is_throttled(part) {
-                return Bound::Policy;
-            }
-            if self.lacks_lines(part) {
-                return Bound::LoadStore;
-            }
-            let part = self.slower_direction(part);
             let shared = self.used.shared;
             return match shared > SHARED_BUSY && shared > self.used.of(part) {
                 true => Bound::Shared,
-                false => Bound::Part(part),
+                false => self.bound_of(part),
             };
         }
         if issuing(self.used, self.figures) > thresholds(Part::Scheduler).high {
