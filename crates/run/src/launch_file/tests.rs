@@ -300,7 +300,7 @@ fn initial_contents_of_other_names_are_suggested_with_their_keys() {
     );
     assert!(refused("init = \"Gaussian\"").contains("`normal`, with the keys `mean`"));
     assert!(refused("init = \"arange\"").contains("did you mean `iota`?"));
-    assert!(refused("init = \"unifrom\"").contains("`uniform`, with the keys `low`"));
+    assert!(refused("init = \"uniforms\"").contains("`uniform`, with the keys `low`"));
     let other = refused("init = \"sorted\"");
     assert!(!other.contains("did you mean"), "{other}");
 }
