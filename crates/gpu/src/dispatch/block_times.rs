@@ -42,6 +42,12 @@ impl BlockClock {
         self.longest = self.longest.max(took);
     }
 
+    /// Core cycles of all blocks up to `now`, those that run included.
+    pub(super) fn cycles_until(&self, now: Cycle) -> u64 {
+        let running = self.starts.iter().flatten().map(|start| now - start);
+        self.cycles + running.sum::<u64>()
+    }
+
     /// Times of the blocks between the first start of one and `end`, when the launch ends.
     pub(super) fn times(&self, start: Cycle, end: Cycle) -> BlockTimes {
         let of_sm = |(starts, last): (&Vec<Cycle>, &Cycle)| match (starts.is_empty(), *last) {
@@ -74,6 +80,7 @@ mod tests {
         clock.start(10, zero);
         clock.start(12, one);
         clock.end(20, zero, 1);
+        assert_eq!(clock.cycles_until(30), 10 + 20 + 18);
         clock.end(50, zero, 0);
         let times = clock.times(10, 80);
         assert_eq!((times.blocks, times.cycles, times.longest), (2, 50, 40));

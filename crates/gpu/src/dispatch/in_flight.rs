@@ -53,9 +53,6 @@ pub(crate) struct InFlight {
     pub(super) window: VecDeque<u64>,
     /// By SM: ranks that run there.
     pub(super) running: Vec<Vec<u64>>,
-    /// Sum of the cycles in which blocks ended, minus the sum of those in which blocks started;
-    /// wraps while blocks run.
-    pub(super) block_cycles: u64,
     /// Starts and ends of its blocks.
     pub(super) clock: BlockClock,
     /// Number of blocks that joined blocks of another process on their SM.
@@ -121,7 +118,6 @@ impl InFlight {
             next_rank: 0,
             window: VecDeque::new(),
             running: vec![Vec::new(); sms],
-            block_cycles: 0,
             clock: BlockClock::new(sms),
             joined_blocks: 0,
             touches,
@@ -192,7 +188,6 @@ impl InFlight {
 
     /// Takes a block out of the window, to run on an SM.
     pub(super) fn take(&mut self, now: Cycle, at: usize, id: SmId) -> (u64, Option<Footprint>) {
-        self.block_cycles = self.block_cycles.wrapping_sub(now);
         let rank = self.window.remove(at);
         let rank = rank.expect("the policy's choice is in the window");
         self.running[id.index()].push(rank);
@@ -204,7 +199,6 @@ impl InFlight {
 
     /// Removes a block that has ended before `now`.
     pub(super) fn leave(&mut self, now: Cycle, rank: u64, id: SmId) {
-        self.block_cycles = self.block_cycles.wrapping_add(now);
         if self.cluster > 1 {
             self.homes.leave(rank / u64::from(self.cluster));
         }
@@ -226,8 +220,7 @@ impl InFlight {
 
     /// Resources that its blocks have held up to now.
     pub fn held(&self, now: Cycle) -> Held {
-        let running: u64 = self.running.iter().map(|ranks| ranks.len() as u64).sum();
-        let cycles = self.block_cycles.wrapping_add(running.wrapping_mul(now));
+        let cycles = self.clock.cycles_until(now);
         Held {
             register_cycles: cycles * u64::from(self.needs.registers),
             shared_byte_cycles: cycles * u64::from(self.needs.shared_bytes),
