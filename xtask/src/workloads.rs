@@ -120,3 +120,26 @@ fn write(path: &Path, text: &str) -> Result<()> {
         .and_then(|()| fs::rename(&new, path))
         .with_context(|| format!("cannot write {}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{TABLE, line_of, runs};
+    use std::fs;
+
+    /// Targets that end early: a workload, and a benchmark of a paper.
+    const SHORT: [&str; 2] = ["nn", "cooperative/VectorAddition"];
+
+    #[test]
+    fn short_rows_are_those_of_this_build() {
+        let table = fs::read_to_string(crate::root().join(TABLE)).unwrap();
+        let short: Vec<_> = runs(200_000)
+            .filter(|run| SHORT.contains(&run.target.as_str()))
+            .collect();
+        assert_eq!(short.len(), SHORT.len());
+        for run in short {
+            let measured = run.measure().unwrap().line();
+            let row = line_of(&table, &run.target);
+            assert_eq!(row, Some(measured.as_str()), "`cargo xtask workloads`");
+        }
+    }
+}

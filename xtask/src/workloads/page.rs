@@ -127,7 +127,8 @@ the source of its shape, and explains differences from a paper.
 - *memory* (global, local, texture) and *shared* are shares of the warp instructions. *lanes* is
   the mean number of active lanes. *transactions* is the number of requests per instruction of
   *memory*. *L2 MPKI* is the number of misses per 1,000 warp instructions. *schedulers* to *DRAM*
-  are the utilisations of GPUDuet, section 4.1.
+  are the utilisations of GPUDuet, section 4.1. *cycles* are those of the whole run, and of the
+  kernel's longest launch where the benchmark is one kernel of its program.
 - *agrees*: a part that the paper names as a bottleneck must be used by 60 % or more (DRAM by 50 %;
   GPUDuet, Table 3). No part may be used that much where the paper says underutilised. L2 MPKI must
   be on the same side of Warped-Slicer's limit of 30. `docs/disagreements.md` explains the
