@@ -203,7 +203,7 @@ fn with_measured(table: String, old: &str) -> String {
 }
 
 /// The table in which a figure of no further programs than a measured one of its paper costs at
-/// least as much for a cycle.
+/// least as much for a cycle. A figure of runs without timing tells nothing about cycles.
 fn with_scaled(table: String, pages: &[Page]) -> String {
     let mut scaled = table.clone();
     let cycles = |page: &Page| page.runs.iter().map(|run| run.cycles as f64).sum::<f64>();
@@ -214,7 +214,8 @@ fn with_scaled(table: String, pages: &[Page]) -> String {
     for (name, minutes, basis) in rows(&table) {
         let is_measured = basis == CostBasis::Measured.name();
         let measured = pages.iter().filter(of_paper);
-        let mut measured = measured.filter(|page| is_measured && page.full_name() == name);
+        let mut measured = measured
+            .filter(|page| is_measured && page.full_name() == name && cycles(page) > 0.0);
         let Some(measured) = measured.next() else {
             continue;
         };
@@ -319,6 +320,14 @@ mod tests {
         let scaled = with_scaled(table, &pages);
         assert_eq!(scaled, expected);
         assert_eq!(with_scaled(scaled, &pages), expected);
+    }
+
+    #[test]
+    fn figures_without_timing_tell_nothing_about_a_cycle() {
+        let untimed = page(["p", "untimed", "paper"], vec![run("CFD", "1", 0)]);
+        let timed = page(["p", "timed", "paper"], vec![run("CFD", "2", 20)]);
+        let table = "p/untimed,1,0.5,measured\np/timed,1,1.0,computed\n";
+        assert_eq!(with_scaled(table.to_owned(), &[untimed, timed]), table);
     }
 
     #[test]
