@@ -3,17 +3,20 @@
 mod columns;
 mod notes;
 mod programs;
+mod sampled;
 #[cfg(test)]
 mod tests;
 
 pub use columns::measured_columns;
 pub use programs::Programs;
+pub use sampled::sampled_columns;
 
 use crate::energy::add_energy;
 use crate::figure::Figure;
 use crate::runs::{Runs, UsedRun};
-use crate::spec::{Input, MachineVariant, RunSpec, machine_name};
+use crate::spec::{Input, MachineVariant, RunSpec, machine_name, percent};
 use columns::energy_cells;
+use sampled::interval_marks;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_config::{Base, ConfigErrors, resolve};
@@ -57,6 +60,9 @@ pub struct Comparison {
     pub max_launches: Option<u64>,
     /// Energy preset of all machines, if energy is compared.
     pub energy: Option<EnergyPreset>,
+    /// Bound of the relative error of the cycles, if a part of the launches is timed and all values
+    /// are estimates. Neither for several programs, nor with limits or energy.
+    pub sample_error: Option<f64>,
 }
 
 /// The run that a row shows.
@@ -88,6 +94,7 @@ impl Comparison {
                 max_cycles: self.max_cycles,
                 max_launches: self.max_launches,
                 mix: self.programs.as_ref().map(Programs::mix),
+                sample_error: self.sample_error,
                 ..RunSpec::new(&self.input, &machine)
             })
         };
@@ -153,6 +160,9 @@ impl Comparison {
         if !self.sets.is_empty() {
             title += &format!(", with {}", self.sets.join(", "));
         }
+        if let Some(bound) = self.sample_error {
+            title += &format!(", sampled with a bound of {}", percent(bound));
+        }
         if let Some(launches) = self.max_launches.filter(|_| runs.clone().any(is_stopped)) {
             title += &match launches {
                 1 => ", first launch".to_owned(),
@@ -216,7 +226,12 @@ impl Comparison {
             let mix = self.programs.as_ref();
             let mix = mix.map_or_else(Vec::new, |programs| programs.cells(report));
             let machine = &specs[*run].machine.spec;
-            let measured = self.measured(report, machine, speedups[at]);
+            let measured = match (&report.sampling, first) {
+                (Some(sampling), Some(first)) => {
+                    self.estimated((report, sampling), machine, &first.report)
+                }
+                _ => self.measured(report, machine, speedups[at]),
+            };
             let cells = names.chain(measured).chain(mix);
             let energy = energies[at].as_ref().map(|energy| {
                 let over = first.zip(energies.iter().flatten().next());
@@ -285,7 +300,11 @@ impl Comparison {
         let combinations = self.combinations();
         let reports = shown.iter().flatten().map(|shown| &*shown.report);
         let any_cut = reports.clone().any(is_cut);
-        let ratio = if any_cut { " (ratio of IPC)" } else { "" };
+        let ratio = match self.sample_error {
+            Some(_) => " (estimated)",
+            None if any_cut => " (ratio of IPC)",
+            None => "",
+        };
         let series = |bar: usize| BarSeries {
             name: match combinations[bar].get(1..) {
                 None | Some([]) => self.inputs(),
@@ -308,7 +327,7 @@ impl Comparison {
                 _ => self.found(specs, shown),
             },
             series: (0..bars).map(series).collect(),
-            marks: Vec::new(),
+            marks: interval_marks(shown, bars),
         })
     }
 
@@ -456,8 +475,11 @@ fn same_work(run: &RunReport, other: &RunReport) -> bool {
 }
 
 /// Speed of a run relative to another of the same input: the ratio of cycles if both did the same
-/// work, of IPC if one was cut.
+/// work, of IPC if one was cut, of the estimates of cycles if they are sampled.
 pub fn speedup(run: &RunReport, over: &RunReport) -> f64 {
+    if let (Some(run), Some(over)) = (&run.sampling, &over.sampling) {
+        return over.cycles().over(&run.cycles()).value;
+    }
     let (a, b) = (&run.totals.figures, &over.totals.figures);
     if same_work(run, over) {
         b.cycles as f64 / a.cycles as f64

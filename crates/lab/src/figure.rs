@@ -176,13 +176,23 @@ pub(crate) fn config_value(setting: Setting) -> ConfigValue {
 }
 
 fn run_line((spec, report): &UsedRun) -> RunLine {
+    let figures = &report.totals.figures;
+    let (cycles, ipc) = match &report.sampling {
+        Some(sampling) => {
+            let ipc = sampling.estimates.get("ipc").copied();
+            let cycles = sampling.cycles().value.round() as u64;
+            (cycles, ipc.unwrap_or_default().value)
+        }
+        None => (figures.cycles, figures.ipc),
+    };
     RunLine {
         input: spec.input.name().to_owned(),
         configuration: spec.machine.name.clone(),
         command: spec.command(),
-        cycles: report.totals.figures.cycles,
-        ipc: report.totals.figures.ipc,
+        cycles,
+        ipc,
         ended: match report.outcome {
+            _ if report.sampling.is_some() => "sampled".to_owned(),
             Outcome::CycleLimit { .. } => "cut".to_owned(),
             Outcome::LaunchLimit { .. } => "stopped".to_owned(),
             _ => "finished".to_owned(),

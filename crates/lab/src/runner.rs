@@ -3,6 +3,8 @@
 //! Results depend neither on the order in which runs end nor on the number of threads: a run is a
 //! pure function of its specification, and results are looked up by key.
 
+mod together;
+
 use crate::spec::{Input, Mix, RunKey, RunSpec};
 use crate::store::{Store, StoreError};
 use std::any::Any;
@@ -39,6 +41,13 @@ pub enum Event<'a> {
         /// Progress of the run.
         progress: &'a Progress,
     },
+    /// A sampled run does not share the execution of its program with the runs before it.
+    Apart {
+        /// Name of the run.
+        label: &'a str,
+        /// Reason for it.
+        why: &'a str,
+    },
     /// The end of a run.
     Ended {
         /// Number of the run among those planned.
@@ -67,6 +76,9 @@ pub struct Results {
     /// Values that figures have computed without runs, by their key.
     computed: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
 }
+
+/// A run that was made, or the reason why it has no result.
+type Made = Result<RunReport, String>;
 
 /// A run without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,22 +186,21 @@ impl Runner<'_> {
     }
 
     fn make(&self, todo: &[(RunKey, &RunSpec)], results: &mut Results) -> Result<(), StoreError> {
+        let specs: Vec<&RunSpec> = todo.iter().map(|(_, spec)| *spec).collect();
+        let jobs = together::jobs(&specs, self.threads);
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
         let (sender, receiver) = mpsc::channel();
         thread::scope(|scope| {
-            for _ in 0..self.threads.clamp(1, todo.len().max(1)) {
+            for _ in 0..self.threads.clamp(1, jobs.len().max(1)) {
                 let (sender, next, stop) = (sender.clone(), &next, &stop);
+                let (specs, jobs) = (&specs, &jobs);
                 scope.spawn(move || {
                     while !self.stops(stop) {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        let Some((_, spec)) = todo.get(number) else {
+                        let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else {
                             return;
                         };
-                        let Some(result) = self.simulate(number, spec, stop) else {
-                            return;
-                        };
-                        if sender.send((number, result)).is_err() {
+                        if !self.job(job, specs, stop, &sender) {
                             return;
                         }
                     }
@@ -223,6 +234,22 @@ impl Runner<'_> {
         })
     }
 
+    /// Makes the runs of a job. Returns false if they were stopped.
+    fn job(
+        &self,
+        job: &[usize],
+        specs: &[&RunSpec],
+        stop: &AtomicBool,
+        sender: &mpsc::Sender<(usize, Made)>,
+    ) -> bool {
+        if let [number] = job {
+            let result = self.simulate(*number, specs[*number], stop);
+            return result.is_some_and(|result| sender.send((*number, result)).is_ok());
+        }
+        let mut give = |number, made| sender.send((number, made)).is_ok();
+        self.simulate_together(job, specs, stop, &mut give)
+    }
+
     /// True if no further run should begin or go on.
     fn stops(&self, stop: &AtomicBool) -> bool {
         stop.load(Ordering::Relaxed) || (self.interrupted)()
@@ -234,7 +261,7 @@ impl Runner<'_> {
         number: usize,
         spec: &RunSpec,
         stop: &AtomicBool,
-    ) -> Option<Result<RunReport, String>> {
+    ) -> Option<Made> {
         let label = spec.label();
         (self.observer)(Event::Started {
             number,
@@ -264,6 +291,23 @@ impl RunSpec {
     ) -> Result<RunReport, String> {
         let gpu = &self.machine.spec;
         let program = self.input.program(gpu)?;
+        let session = self.session(program.as_ref());
+        let report = run(&session, self, program, progress)?;
+        made(report)
+    }
+}
+
+/// A run that ended, or the reason why it has no result.
+fn made(report: RunReport) -> Made {
+    match failure(&report) {
+        Some(reason) => Err(reason),
+        None => Ok(report),
+    }
+}
+
+impl RunSpec {
+    /// The session of the run of a program.
+    fn session(&self, program: &dyn HostProgram) -> Session {
         let options = Options {
             max_cycles: self.max_cycles,
             max_launches: self.max_launches,
@@ -278,15 +322,11 @@ impl RunSpec {
             },
             functional: self.sharing,
             sharing: self.sharing,
+            sample_error: self.sample_error,
             command: self.command(),
             ..Options::default()
         };
-        let session = Session::new(GpuSpec::clone(gpu), options);
-        let report = run(&session, self, program, progress)?;
-        match failure(&report) {
-            Some(reason) => Err(reason),
-            None => Ok(report),
-        }
+        Session::new(GpuSpec::clone(&self.machine.spec), options)
     }
 }
 

@@ -307,6 +307,8 @@ pub struct RunSpec {
     pub mix: Option<Mix>,
     /// True to execute without timing, and count the cache lines that blocks share.
     pub sharing: bool,
+    /// Bound of the relative error of the cycles, if only as many launches are timed as it takes.
+    pub sample_error: Option<f64>,
 }
 
 impl RunSpec {
@@ -322,6 +324,7 @@ impl RunSpec {
             time_kernels: Vec::new(),
             mix: None,
             sharing: false,
+            sample_error: None,
         }
     }
 
@@ -347,8 +350,10 @@ impl RunSpec {
             None => String::new(),
             Some(launches) => format!("/{launches} launches"),
         };
+        let sampled = self.sample_error.map(|bound| format!("/sampled {bound}"));
+        let sampled = sampled.unwrap_or_default();
         RunKey(format!(
-            "{}/{}/{}/{}{}{start}{launches}{kernels}{mix}",
+            "{}/{}/{}/{}{}{start}{launches}{kernels}{mix}{sampled}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
@@ -379,6 +384,7 @@ impl RunSpec {
             ("from_analysis_start", flag(self.from_analysis_start)),
             ("time_kernel", words(self.time_kernels.clone())),
             ("sharing", flag(self.sharing)),
+            ("sample_error", self.sample_error.map(percent)),
             ("again", flag(mix.is_some_and(|mix| mix.again))),
             (
                 "instructions",
@@ -439,6 +445,9 @@ impl RunSpec {
         if self.sharing {
             command += " --functional --sharing";
         }
+        if let Some(bound) = self.sample_error {
+            command += &format!(" --sample-error {}", percent(bound));
+        }
         command
     }
 
@@ -468,6 +477,11 @@ impl RunSpec {
         let others = self.mix.iter().flat_map(|mix| &mix.others);
         self.input.weight + others.map(|input| input.weight).sum::<u64>()
     }
+}
+
+/// A fraction as a percentage of at most four decimals, such as `2%`.
+pub(crate) fn percent(fraction: f64) -> String {
+    format!("{}%", (fraction * 1e6).round() / 1e4)
 }
 
 /// Key of a run, made of everything on which it depends.
@@ -534,6 +548,14 @@ mod tests {
                 sharing: true,
                 ..run("vectoradd", Size::Test, &[])
             },
+            RunSpec {
+                sample_error: Some(0.02),
+                ..run("vectoradd", Size::Test, &[])
+            },
+            RunSpec {
+                sample_error: Some(0.03),
+                ..run("vectoradd", Size::Test, &[])
+            },
         ];
         let keys: std::collections::BTreeSet<_> = all.iter().map(RunSpec::key).collect();
         assert_eq!(keys.len(), all.len());
@@ -550,6 +572,14 @@ mod tests {
             run.command(),
             "warploom run bfs --size test --gpu gtx480 --set gpu.sms=2 --max-cycles 500 \
              --max-launches 2"
+        );
+        let sampled = RunSpec {
+            sample_error: Some(0.025),
+            ..run.clone()
+        };
+        assert_eq!(
+            sampled.command(),
+            run.command() + " --sample-error 2.5%"
         );
     }
 }

@@ -16,8 +16,8 @@ pub struct DigestOf<'a> {
 }
 
 /// Sentences that name runs with the same outputs, cycles and counters: what they set differently
-/// had no effect.
-pub fn equal_runs_told(runs: &[DigestOf<'_>]) -> Vec<String> {
+/// had no effect. Of runs that are `sampled` this is known of the timed launches.
+pub fn equal_runs_told(runs: &[DigestOf<'_>], sampled: bool) -> Vec<String> {
     let mut groups: Vec<Vec<&str>> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for run in runs {
@@ -29,16 +29,20 @@ pub fn equal_runs_told(runs: &[DigestOf<'_>]) -> Vec<String> {
         }
     }
     groups.retain(|names| names.len() > 1);
+    let (timed, there) = match sampled {
+        true => (" of the timed launches", " there"),
+        false => ("", ""),
+    };
     let more = groups.len().saturating_sub(SHOWN);
     let told = groups.iter().take(SHOWN).map(|names| {
         format!(
-            "these runs are the same in every cycle, so what differs in their settings changed \
-             nothing (docs/comparing.md, Equal runs): {}",
+            "these runs are the same in every cycle{timed}, so what differs in their settings changed \
+             nothing{there} (docs/comparing.md, Equal runs): {}",
             names.join("; ")
         )
     });
     let more = (more > 0)
-        .then(|| format!("there are {more} more groups of runs that are the same in every cycle"));
+        .then(|| format!("there are {more} more groups of runs that are the same in every cycle{timed}"));
     told.chain(more).collect()
 }
 
@@ -60,15 +64,18 @@ mod tests {
         ];
         let expected = "these runs are the same in every cycle, so what differs in their settings \
                         changed nothing (docs/comparing.md, Equal runs): two-level; lrr";
-        assert_eq!(equal_runs_told(&runs), [expected]);
-        assert_eq!(equal_runs_told(&runs[3..]), [""; 0]);
+        assert_eq!(equal_runs_told(&runs, false), [expected]);
+        assert_eq!(equal_runs_told(&runs[3..], false), [""; 0]);
+        let told = equal_runs_told(&runs, true);
+        let part = "every cycle of the timed launches, so what differs in their settings changed nothing there";
+        assert!(told[0].contains(part), "{told:?}");
     }
 
     #[test]
     fn many_groups_are_counted() {
         let digests = ["a", "b", "c", "d", "e", "f", "g"];
         let runs = digests.map(|digest| [run("x", digest), run("y", digest)]);
-        let told = equal_runs_told(&runs.concat());
+        let told = equal_runs_told(&runs.concat(), false);
         assert_eq!(told.len(), 6);
         assert!(told[5].starts_with("there are 2 more groups"), "{told:?}");
     }

@@ -129,12 +129,12 @@ pub struct RunLine {
     pub configuration: String,
     /// Command that makes the run again.
     pub command: String,
-    /// Number of core cycles.
+    /// Number of core cycles, estimated if the run is sampled.
     pub cycles: u64,
     /// Thread instructions per core cycle.
     pub ipc: f64,
-    /// End of the run: `finished`, `cut` at the cycle that the figure specifies, or `stopped` after
-    /// a number of launches.
+    /// End of the run: `finished`, `sampled`, `cut` at the cycle that the figure specifies, or
+    /// `stopped` after a number of launches.
     pub ended: String,
     /// Digest of the run's input.
     pub input_digest: String,

@@ -116,6 +116,7 @@ mod tests {
                 confidence: 0.95,
                 launches: 9,
                 timed: 4,
+                differing: 0,
                 warp_instructions: 0,
                 thread_instructions: 0,
                 estimates: [("cycles".to_owned(), interval)].into(),

@@ -4,11 +4,15 @@
 mod cells;
 mod code;
 mod footprint;
+mod pending;
 mod segments;
+mod shared;
 
-use code::{Code, Fetches};
-pub(crate) use footprint::Footprints;
+use code::Fetches;
+use footprint::Footprints;
+pub(crate) use pending::{Pending, Performed};
 use segments::{SECTOR_BYTES, Segments, sectors, whole};
+pub(crate) use shared::{Caches, Watched};
 use warploom_base::Pc;
 use warploom_config::{GpuSpec, ModelStyle};
 use warploom_exec::{Effect, LaunchContext, MemEffect, MemKind, Observer, StepOut};
@@ -32,7 +36,8 @@ struct Entry {
 
 const _: () = assert!(size_of::<Option<Entry>>() == 32);
 
-/// Accesses of one launch, or of several that followed each other.
+/// Accesses of one launch, or of a gap between its timed blocks.
+#[derive(Clone)]
 pub(crate) struct Accesses {
     /// Most accesses that are kept.
     most: usize,
@@ -45,7 +50,7 @@ pub(crate) struct Accesses {
     /// Lines of a data cache and of a texture cache.
     lines: [usize; 2],
     /// Bytes that a data cache fetches at once.
-    fetched: u32,
+    fetched_bytes: u32,
     /// Bytes that a texture cache fetches at once.
     texture_line: u32,
     /// Number of accesses of sectors by warps, and of those that L2 or texture caches lack.
@@ -60,7 +65,8 @@ pub(crate) struct Accesses {
     /// Bytes of an instruction.
     inst_bytes: u64,
     fetches: Fetches,
-    code: Code,
+    /// Fetches of the launch that has ended, in the order of the last one of each segment.
+    fetched: Vec<Replay>,
     /// Accesses of the instruction that was executed last.
     segments: Segments,
 }
@@ -68,6 +74,22 @@ pub(crate) struct Accesses {
 /// True if reads of global memory go through data caches.
 fn uses_l1(spec: &GpuSpec) -> bool {
     spec.l1d.enabled && !spec.sm.global_skips_l1d
+}
+
+/// SMs whose turn it is to take the first blocks of a launch of `blocks` blocks.
+pub(crate) fn next_sms(gpu: &Gpu, blocks: u64) -> Vec<u16> {
+    let sms = gpu.next_sms(blocks).into_iter();
+    sms.map(|sm| sm as u16).collect()
+}
+
+/// Lines of a data cache and of a texture cache.
+fn lines_of_sm(spec: &GpuSpec) -> [usize; 2] {
+    [&spec.l1d, &spec.l1t].map(|cache| cache.sets as usize * cache.ways as usize)
+}
+
+/// Number of accesses that are kept.
+fn most_kept(spec: &GpuSpec) -> usize {
+    KEPT * l2_lines(spec)
 }
 
 /// Number of lines of L2.
@@ -80,13 +102,12 @@ fn l2_lines(spec: &GpuSpec) -> usize {
 }
 
 impl Accesses {
-    /// Accesses of a launch of `blocks` blocks. `footprint` is that of the launches before.
-    pub fn new(spec: &GpuSpec, gpu: &Gpu, blocks: u64, footprint: Footprints) -> Self {
-        let sms = gpu.next_sms(blocks).into_iter();
+    /// No accesses yet, with empty caches.
+    pub fn new(spec: &GpuSpec) -> Self {
         let uses_l1 = uses_l1(spec);
         Self {
-            keeps_l1: gpu.keeps_l1() && uses_l1,
-            fetched: match uses_l1 && !spec.l1d.sectored {
+            keeps_l1: uses_l1 && !spec.gpu.flush_l1_at_kernel_end,
+            fetched_bytes: match uses_l1 && !spec.l1d.sectored {
                 true => spec.l1d.line_bytes.max(SECTOR_BYTES),
                 false => SECTOR_BYTES,
             },
@@ -94,22 +115,23 @@ impl Accesses {
                 .l1t
                 .line_bytes
                 .clamp(SECTOR_BYTES, SEGMENT_BYTES as u32),
-            lines: [&spec.l1d, &spec.l1t].map(|cache| cache.sets as usize * cache.ways as usize),
-            footprint,
+            lines: lines_of_sm(spec),
+            footprint: Footprints::new(spec),
             inst_bytes: u64::from(spec.sm.instruction_bytes),
-            ..Self::with_room(KEPT * l2_lines(spec), sms.map(|sm| sm as u16).collect())
+            ..Self::with_room(most_kept(spec), Vec::new())
         }
     }
 
     /// Accesses of `blocks` blocks between timed ones of a launch, within which data caches keep
     /// their lines.
     pub fn of_gap(spec: &GpuSpec, gpu: &Gpu, blocks: u64) -> Self {
-        let all = Self::new(spec, gpu, blocks, Footprints::default());
-        let gpu = &spec.gpu;
+        let style = spec.gpu.style;
         Self {
             keeps_l1: uses_l1(spec),
-            fences_flush_l1: gpu.style == ModelStyle::V4 && gpu.flush_l1_at_kernel_end,
-            ..all
+            fences_flush_l1: style == ModelStyle::V4 && spec.gpu.flush_l1_at_kernel_end,
+            footprint: Footprints::default(),
+            sms: next_sms(gpu, blocks),
+            ..Self::new(spec)
         }
     }
 
@@ -132,7 +154,7 @@ impl Accesses {
             keeps_l1: false,
             fences_flush_l1: false,
             lines: [0; 2],
-            fetched: SECTOR_BYTES,
+            fetched_bytes: SECTOR_BYTES,
             texture_line: SECTOR_BYTES,
             count: 0,
             lacking: 0,
@@ -142,7 +164,7 @@ impl Accesses {
             compared: Vec::new(),
             inst_bytes: 8,
             fetches: Fetches::default(),
-            code: Code::default(),
+            fetched: Vec::new(),
             segments: Segments::default(),
         }
     }
@@ -152,7 +174,7 @@ impl Accesses {
         let (segment, bytes) = place;
         self.count += u64::from(sectors(bytes).count_ones());
         let bytes = match kind {
-            ReplayKind::Read if through_l1 => whole(bytes, self.fetched),
+            ReplayKind::Read if through_l1 => whole(bytes, self.fetched_bytes),
             ReplayKind::Read => whole(bytes, SECTOR_BYTES),
             ReplayKind::Texture => whole(bytes, self.texture_line),
             ReplayKind::Write | ReplayKind::Atomic => bytes,
@@ -201,53 +223,62 @@ impl Accesses {
         }
     }
 
-    /// Takes out what the program accessed lately, for the next launch.
-    pub fn take_footprint(&mut self) -> Footprints {
-        std::mem::take(&mut self.footprint)
+    /// True if another machine without accesses yet has the same caches.
+    fn is_like(&self, other: &Self) -> bool {
+        let own = |of: &Self| {
+            (
+                (of.most, of.keeps_l1, of.lines),
+                (of.fetched_bytes, of.texture_line, of.inst_bytes),
+                of.footprint.room(),
+            )
+        };
+        own(self) == own(other)
     }
 
-    /// Adds the accesses of a launch that came later.
-    pub fn append(&mut self, later: Self) {
-        self.code.append(later.code);
-        if later.last.len() == later.most {
-            (self.last, self.next) = (later.last, later.next);
-            return;
+    /// Begins another launch. Caches keep what they have.
+    fn begin_launch(&mut self) {
+        (self.count, self.lacking) = (0, 0);
+        self.last.clear();
+        self.next = 0;
+        self.compared.clear();
+    }
+
+    /// The accesses of the launch that has ended, once.
+    fn take_performed(&mut self) -> Performed {
+        Performed {
+            entries: self.in_order().copied().collect(),
+            fetches: std::mem::take(&mut self.fetched),
         }
-        let (newer, older) = later.last.split_at(later.next);
-        older
-            .iter()
-            .chain(newer)
-            .for_each(|entry| self.keep(*entry));
     }
 
-    /// Replays the accesses of a process, and its fetches of code, in the caches of an idle
-    /// machine.
-    pub fn replay(&self, gpu: &mut Gpu, asid: u8) {
-        self.replay_data(gpu, asid, (2, 1));
-        self.code.replay(gpu, asid);
-        gpu.end_replay();
+    /// The accesses that are kept, oldest first.
+    fn in_order(&self) -> impl Iterator<Item = &Entry> + Clone {
+        let (newer, older) = self.last.split_at(self.next);
+        older.iter().chain(newer)
     }
 
     /// Replays the accesses of a process in the caches for data and textures while blocks run.
     /// Several accesses of one SM take a cycle, because the lines that blocks use meanwhile would
     /// else be the oldest.
     pub fn replay_beside_blocks(&self, gpu: &mut Gpu, asid: u8) {
-        self.replay_data(gpu, asid, (1, 4));
+        replay_data(gpu, asid, self.in_order(), self.lines, 4);
     }
+}
 
-    /// Replays the last accesses, `times` as many in a cache of an SM as it has lines, `a_cycle` of
-    /// them in a cycle.
-    fn replay_data(&self, gpu: &mut Gpu, asid: u8, (times, a_cycle): (usize, u64)) {
-        let (newer, older) = self.last.split_at(self.next);
-        let mut turns = Turns::new(
-            older.iter().chain(newer),
-            self.lines.map(|lines| times * lines),
-        );
-        for entry in older.iter().chain(newer) {
-            let turn = turns.next(entry);
-            let sm = turn.and(entry.sm).map(usize::from);
-            gpu.replay(asid, &entry.access(), sm, turn.unwrap_or(0) / a_cycle);
-        }
+/// Replays accesses, on each SM the last ones: as many in each of its caches as in `most`, and
+/// `a_cycle` of them in a cycle.
+fn replay_data<'a>(
+    gpu: &mut Gpu,
+    asid: u8,
+    accesses: impl Iterator<Item = &'a Entry> + Clone,
+    most: [usize; 2],
+    a_cycle: u64,
+) {
+    let mut turns = Turns::new(accesses.clone(), most);
+    for entry in accesses {
+        let turn = turns.next(entry);
+        let sm = turn.and(entry.sm).map(usize::from);
+        gpu.replay(asid, &entry.access(), sm, turn.unwrap_or(0) / a_cycle);
     }
 }
 
@@ -330,6 +361,25 @@ const fn kind_of(effect: &MemEffect) -> ReplayKind {
     }
 }
 
+/// Finds the segments of memory that an instruction accesses through L2. Returns the kind of the
+/// accesses, and whether they go through data caches.
+fn gather(segments: &mut Segments, out: &StepOut) -> Option<(ReplayKind, bool)> {
+    let Effect::Memory(effect) = out.effect else {
+        return None;
+    };
+    if !effect.mixed && effect.space != MemSpace::Global && effect.kind != MemKind::Texture {
+        return None;
+    }
+    let kind = kind_of(&effect);
+    let through_l1 = kind != ReplayKind::Atomic && effect.cache_op != CacheOp::Cg;
+    let lowest = if effect.mixed { GLOBAL_BASE } else { 0 };
+    match out.halves {
+        Some(halves) => segments.gather_halves(halves),
+        None => segments.gather(&out.addrs, out.active, effect.bytes.into(), lowest),
+    }
+    Some((kind, through_l1))
+}
+
 impl Observer for Accesses {
     fn begin(&mut self, launch: &LaunchContext) {
         self.fetches = Fetches::new(launch, self.inst_bytes);
@@ -340,23 +390,11 @@ impl Observer for Accesses {
         if let Effect::Membar(_) = out.effect {
             self.fence();
         }
-        let Effect::Memory(effect) = out.effect else {
-            return;
-        };
-        if !effect.mixed && effect.space != MemSpace::Global && effect.kind != MemKind::Texture {
-            return;
-        }
-        let kind = kind_of(&effect);
-        let through_l1 = kind != ReplayKind::Atomic && effect.cache_op != CacheOp::Cg;
-        let lowest = if effect.mixed { GLOBAL_BASE } else { 0 };
-        let bytes = u32::from(effect.bytes);
         let mut segments = std::mem::take(&mut self.segments);
-        match out.halves {
-            Some(halves) => segments.gather_halves(halves),
-            None => segments.gather(&out.addrs, out.active, bytes, lowest),
-        }
-        for place in segments.all() {
-            self.add(block, kind, through_l1, *place);
+        if let Some((kind, through_l1)) = gather(&mut segments, out) {
+            for place in segments.all() {
+                self.add(block, kind, through_l1, *place);
+            }
         }
         self.segments = segments;
     }
@@ -372,11 +410,11 @@ impl Observer for Accesses {
     fn block_ended(&mut self, _: &LaunchContext, _: u64) {}
 
     fn end(&mut self, _: &LaunchContext) {
-        let fetches = std::mem::take(&mut self.fetches).in_order();
-        for access in &fetches {
-            self.keep(Entry::new(*access, None));
+        self.fetched = std::mem::take(&mut self.fetches).in_order();
+        for access in std::mem::take(&mut self.fetched) {
+            self.keep(Entry::new(access, None));
+            self.fetched.push(access);
         }
-        self.code = Code::new(fetches, std::mem::take(&mut self.sms));
     }
 }
 

@@ -16,6 +16,7 @@ pub mod launch_file;
 mod mix;
 mod output;
 mod params;
+mod pass;
 mod printer;
 mod process;
 mod progress;
@@ -42,7 +43,7 @@ pub use params::ArgError;
 pub use printer::Printer;
 pub use progress::Progress;
 pub use requests::{MarkAction, NoMoreRequests, RequestedHost, Requester, requested_host};
-pub use session::{Options, RunError, Session, Timed, TimedBlocks};
+pub use session::{OnMachine, Options, RunError, Session, Timed, TimedBlocks, Together};
 pub use substitute::Substituted;
 pub use warploom_exec::{
     AddressMode, ChannelKind, Checks, FaultKind, MipmapSettings, Texture, approx,

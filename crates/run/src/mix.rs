@@ -8,21 +8,17 @@
 
 mod early;
 mod gaps;
-mod sampled;
 mod saved;
 
-use crate::accesses::{Accesses, Footprints};
 use crate::checkpoint::HostEvent;
 use crate::device::Device;
 use crate::host::{Check, HostProgram, Stopped};
 use crate::process::{Process, Started};
 use crate::progress::{Before, Executed, OnProgress, Progress};
 use crate::result::{Summary, kernel_report};
-use crate::sampler::{Chosen, Sampler};
 use crate::sampling::Untimed;
 use crate::session::{Prepared, RunError, Session, TimedBlocks};
-use early::interrupted;
-use sampled::Timing;
+pub(crate) use early::interrupted;
 use saved::Saving;
 use warploom_base::{Cycle, Digest, KernelSlot};
 use warploom_exec::{DeviceMemory, FunctionalOptions, Observer};
@@ -74,8 +70,6 @@ struct InFlight {
     instructions_before: u64,
     /// Set if only some of its blocks are timed.
     untimed: Option<Untimed>,
-    /// Set if only some of the launches are timed.
-    chosen: Option<Chosen>,
 }
 
 /// State of a mix while it runs.
@@ -90,13 +84,6 @@ pub(crate) struct Mix<'s, 'p> {
     turn: usize,
     /// True if results name the process and stream of each kernel.
     concurrent: bool,
-    /// Set if only some of the launches are timed.
-    sampler: Option<Sampler>,
-    /// Accesses of the launches that a sampled program executed without timing since the last timed
-    /// one.
-    untimed: Option<Accesses>,
-    /// Memory that a sampled program accessed lately.
-    footprint: Footprints,
     /// Count of instructions that were executed without timing.
     executed: Executed,
     progress: OnProgress<'s>,
@@ -111,16 +98,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         programs: Vec<Participant<'p>>,
         progress: OnProgress<'s>,
     ) -> Self {
-        let mut memory = DeviceMemory::new(session.options().memory_bytes);
-        if session.options().checks.uninitialised {
-            memory.track_initialised();
-        }
-        if session.options().page_protection {
-            memory.protect_pages();
-        }
-        if session.options().checks.bounds {
-            memory.place_apart();
-        }
+        let memory = session.memory();
         let slots = session.spec().gpu.max_concurrent_kernels as usize;
         let concurrent = programs.len() > 1;
         let processes = programs.into_iter().enumerate();
@@ -135,9 +113,6 @@ impl<'s, 'p> Mix<'s, 'p> {
             launched: 0,
             turn: 0,
             concurrent,
-            sampler: Sampler::of(session.options()),
-            untimed: None,
-            footprint: Footprints::new(session.spec()),
             executed: Executed::default(),
             progress,
             saving: None,
@@ -295,7 +270,9 @@ impl<'s, 'p> Mix<'s, 'p> {
                 let acted = process.act(self.session);
                 let copies = process.device.take_copies();
                 process.device.lend(&mut self.memory);
-                self.note_copies(at, &copies);
+                for (address, bytes) in copies {
+                    self.gpu.note_copy(at as u8, address, bytes);
+                }
                 let acted = acted?;
                 if self.processes[at].is_interrupted() {
                     self.checkpoint(summary)?;
@@ -370,13 +347,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 }
                 continue;
             }
-            let chosen = match self.choose(at, &launch, summary) {
-                Ok(Timing::Whole) => None,
-                Ok(Timing::Sampled(chosen)) => Some(chosen),
-                Ok(Timing::Executed) => continue,
-                Err(outcome) => return Ok(Err(outcome)),
-            };
-            self.launch(at, stream, launch, started, chosen);
+            self.launch(at, stream, launch, started);
         }
         if self.has_launched_enough() && self.gpu.is_idle() && self.processes[at].launches_next() {
             return Ok(Err(self.at_launch_limit()));
@@ -384,12 +355,9 @@ impl<'s, 'p> Mix<'s, 'p> {
         Ok(Ok(()))
     }
 
-    /// True if the machine has a slot for another kernel. The kernels of a sampled program run one
-    /// by one.
+    /// True if the machine has a slot for another kernel.
     fn may_launch(&self) -> bool {
-        let one_by_one = self.sampler.is_some();
-        let has_room = self.gpu.has_free_slot() && (!one_by_one || self.gpu.is_idle());
-        has_room && !self.has_launched_enough()
+        self.gpu.has_free_slot() && !self.has_launched_enough()
     }
 
     /// True if the run has made all launches that it may.
@@ -398,14 +366,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         most.is_some_and(|most| self.launched >= most)
     }
 
-    fn launch(
-        &mut self,
-        at: usize,
-        stream: u32,
-        launch: Box<Prepared>,
-        started: Started,
-        chosen: Option<Chosen>,
-    ) {
+    fn launch(&mut self, at: usize, stream: u32, launch: Box<Prepared>, started: Started) {
         let blocks = launch.grid.count();
         let resident = self.session.resident_blocks(&launch) as u64;
         let timed = &self.session.options().timed.blocks;
@@ -428,7 +389,6 @@ impl<'s, 'p> Mix<'s, 'p> {
             order: self.launched,
             instructions_before: self.gpu.thread_instructions(slot),
             untimed,
-            chosen,
         });
         self.launched += 1;
         self.turn = (at + 1) % self.processes.len();
@@ -491,9 +451,6 @@ impl<'s, 'p> Mix<'s, 'p> {
         let mut report = kernel_report(name, *grid, *block, end, concurrent);
         if let Some(untimed) = &kernel.untimed {
             untimed.describe(end, &mut report);
-        }
-        if let (Some(sampler), Some(chosen)) = (&mut self.sampler, &kernel.chosen) {
-            sampler.timed(chosen, &report.figures);
         }
         summary.add(kernel.order, (end.launched_at, end.ended_at), report);
     }

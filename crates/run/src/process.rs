@@ -280,6 +280,13 @@ impl<'p> Process<'p> {
         matches!(next, Some(Operation::Launch(..)))
     }
 
+    /// True if the next operation that can start is a mark, at which the program may read the time.
+    pub fn marks_next(&self) -> bool {
+        let first = |stream: u32| self.streams[&stream].waiting.front();
+        let next = self.startable().and_then(first);
+        matches!(next, Some(Operation::Mark(_)))
+    }
+
     /// Takes the next operation that can start, and its stream, in core cycle `now`. Carries it out
     /// unless it is a launch.
     pub fn start_next(&mut self, now: Cycle) -> Result<Option<(u32, Option<Started>)>, RunError> {

@@ -29,6 +29,21 @@ pub struct Progress {
     pub fewest_sampled: Option<u64>,
 }
 
+impl Progress {
+    /// Progress of a run of which no kernel runs.
+    pub(crate) fn before_any() -> Self {
+        Self {
+            cycles: 0,
+            executed: 0,
+            launches: 0,
+            timed: false,
+            kernel: String::new(),
+            blocks: (0, 0),
+            fewest_sampled: None,
+        }
+    }
+}
+
 /// Function that receives the progress of a run. `Break` stops the run.
 pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> ControlFlow<()>;
 

@@ -29,6 +29,8 @@ pub(crate) struct Sampler {
     launches: u64,
     warp_instructions: u64,
     thread_instructions: u64,
+    /// Number of timed launches that had other results than their execution.
+    differing: u64,
 }
 
 impl Sampler {
@@ -42,6 +44,7 @@ impl Sampler {
             launches: 0,
             warp_instructions: 0,
             thread_instructions: 0,
+            differing: 0,
         })
     }
 
@@ -99,6 +102,11 @@ impl Sampler {
         });
     }
 
+    /// Notes that the last timed launch had other results than its execution.
+    pub fn differed(&mut self) {
+        self.differing += 1;
+    }
+
     /// Adds the estimates for all launches of a program that has ended to its result.
     pub fn finish(mut self, summary: &mut Summary) {
         for (number, stratum) in self.strata.iter_mut().enumerate() {
@@ -110,6 +118,7 @@ impl Sampler {
             confidence: CONFIDENCE,
             launches: self.launches,
             timed: self.strata.iter().map(|s| s.timed.len() as u64).sum(),
+            differing: self.differing,
             warp_instructions: self.warp_instructions,
             thread_instructions: self.thread_instructions,
             estimates: BTreeMap::new(),
@@ -138,7 +147,50 @@ fn estimates(report: &SamplingReport, kernels: &[&KernelReport]) -> BTreeMap<Str
         (name.clone(), of(&count))
     });
     let own = [("cycles".to_owned(), cycles), ("ipc".to_owned(), ipc)];
-    own.into_iter().chain(counters).collect()
+    let rates = RATES.iter().filter_map(|(name, parts, whole)| {
+        let parts = of(&|figures| sum(figures, parts));
+        let whole = of(&|figures| sum(figures, whole));
+        let margin = parts.relative_margin() + whole.relative_margin();
+        let value = parts.value / whole.value;
+        let margin = value * margin;
+        (whole.value > 0.0).then(|| ((*name).to_owned(), Interval { value, margin }))
+    });
+    own.into_iter().chain(rates).chain(counters).collect()
+}
+
+/// Rates of the report, each with the counters of its parts and of the whole. Counters by kind
+/// begin with these names. The margin of a rate is the most that the margins of both make of it,
+/// because they change together.
+type Rate = (&'static str, &'static [&'static str], &'static [&'static str]);
+const RATES: [Rate; 3] = [
+    (
+        "l1d.hit_rate",
+        &["l1d.accesses.hit."],
+        &[
+            "l1d.accesses.hit.",
+            "l1d.accesses.hit_reserved.",
+            "l1d.accesses.miss.",
+            "l1d.accesses.sector_miss.",
+        ],
+    ),
+    (
+        "l2.hit_rate",
+        &["l2.accesses.hit."],
+        &[
+            "l2.accesses.hit.",
+            "l2.accesses.hit_reserved.",
+            "l2.accesses.miss.",
+            "l2.accesses.sector_miss.",
+        ],
+    ),
+    ("dram.utilisation", &["dram.data_cycles"], &["dram.cycles"]),
+];
+
+/// Sum of the counters whose names begin with one of these.
+fn sum(figures: &Figures, names: &[&str]) -> u64 {
+    let counters = figures.statistics.iter();
+    let own = counters.filter(|(name, _)| names.iter().any(|start| name.starts_with(start)));
+    own.map(|(_, count)| count).sum()
 }
 
 /// Number that stands for the properties in which launches of one stratum are equal.

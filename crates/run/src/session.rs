@@ -1,7 +1,9 @@
 //! Runs programs, from their first action to their checks.
 
+mod sampled;
 mod timed;
 
+pub use sampled::{OnMachine, Together};
 pub use timed::{Timed, TimedBlocks};
 
 use crate::assembled::assembled;
@@ -141,6 +143,9 @@ pub enum RunError {
         /// Reason of the error.
         source: LaunchError,
     },
+    /// Options of a sampled run that exclude each other.
+    #[error("a sampled program {0}; leave out --sample-error, or this")]
+    Sampled(&'static str),
     /// An SM has too few resources for a block.
     #[error(
         "not one block of kernel `{kernel}` fits an SM of `{gpu}`: a block needs {threads} threads, \
@@ -299,6 +304,9 @@ impl Session {
         records: Records<'_>,
         progress: OnProgress<'_>,
     ) -> Result<RunReport, RunError> {
+        if self.options.sample_error.is_some() && !self.options.functional {
+            return self.run_sampled(programs, apart, records, progress);
+        }
         match &self.options.resume {
             Some(_) => guarded(|| self.run_unguarded(programs, apart, records, progress)),
             None => self.run_unguarded(programs, apart, records, progress),
@@ -314,26 +322,9 @@ impl Session {
     ) -> Result<RunReport, RunError> {
         let started = Instant::now();
         let mut summary = Summary::new(&self.spec, &self.options.command);
-        let mut gpu = Gpu::with_policies(
-            self.spec.clone(),
-            self.options.threads,
-            self.options.probe.clone(),
-            &self.options.policies,
-        );
-        if let Some(cycles) = self.options.window_cycles {
-            gpu.record_windows(cycles, self.options.parts, self.options.most_windows);
-        }
-        if self.options.parts {
-            gpu.count_parts();
-        }
         let Records { trace, observers } = records;
         let observed = trace.is_some() || !observers.is_empty();
-        if trace.is_some() {
-            gpu.record_trace();
-        }
-        for observer in observers {
-            gpu.observe(observer);
-        }
+        let gpu = self.machine(trace.is_some(), observers);
         let mut mix = Mix::new(self, gpu, programs, progress);
         mix.begin_saving(observed)?;
         let outcome = if self.options.functional {
@@ -351,16 +342,33 @@ impl Session {
             summary.processes(&mix.processes, mix.gpu.now());
             summary.decided(mix.gpu.decisions());
         }
-        if outcome == Outcome::Finished {
-            mix.finish_sampling(&mut summary);
-        }
         let checks = mix.checks(&outcome);
         let input = mix.input_digest();
         let seconds = started.elapsed().as_secs_f64();
         Ok(summary.finish(&mix.memory, &input, outcome, checks, seconds))
     }
 
-    fn summarise(&self, gpu: &mut Gpu, summary: &mut Summary) {
+    /// A machine that records what the options say, and a trace if wanted.
+    pub(crate) fn machine(&self, traced: bool, observers: Vec<Box<dyn MachineObserver>>) -> Gpu {
+        let options = &self.options;
+        let (spec, probe) = (self.spec.clone(), options.probe.clone());
+        let mut gpu = Gpu::with_policies(spec, options.threads, probe, &options.policies);
+        if let Some(cycles) = options.window_cycles {
+            gpu.record_windows(cycles, options.parts, options.most_windows);
+        }
+        if options.parts {
+            gpu.count_parts();
+        }
+        if traced {
+            gpu.record_trace();
+        }
+        for observer in observers {
+            gpu.observe(observer);
+        }
+        gpu
+    }
+
+    pub(crate) fn summarise(&self, gpu: &mut Gpu, summary: &mut Summary) {
         let parts = self.options.parts.then(|| gpu.part_counters());
         summary.whole(gpu.machine_counters(), parts.as_ref());
         summary.filtered(gpu.sm_filter_checks());
@@ -368,6 +376,21 @@ impl Session {
             summary.recorded(recording);
         }
         summary.find(gpu.take_findings());
+    }
+
+    /// Empty device memory.
+    pub(crate) fn memory(&self) -> DeviceMemory {
+        let mut memory = DeviceMemory::new(self.options.memory_bytes);
+        if self.options.checks.uninitialised {
+            memory.track_initialised();
+        }
+        if self.options.page_protection {
+            memory.protect_pages();
+        }
+        if self.options.checks.bounds {
+            memory.place_apart();
+        }
+        memory
     }
 
     /// Passes on the output of a process's kernels so far.
@@ -423,7 +446,7 @@ impl Session {
     }
 
     /// Checks that the blocks of a cluster fit the SMs of a GPC.
-    fn check_cluster(
+    pub(crate) fn check_cluster(
         &self,
         launch: &KernelLaunch,
         kernel: &str,
@@ -485,7 +508,7 @@ impl Session {
     }
 
     /// Number of a launch's blocks that fit one SM, at least one, and what limits them.
-    fn occupancy(
+    pub(crate) fn occupancy(
         &self,
         launch: &KernelLaunch,
         kernel: &str,

@@ -18,18 +18,33 @@ pub struct SamplingReport {
     pub launches: u64,
     /// Number of launches that were timed.
     pub timed: u64,
+    /// Number of timed launches whose results were not those of their execution without timing,
+    /// because they depend on the order in which threads run, or on the time. The program goes on
+    /// with the results of the execution.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub differing: u64,
     /// Warp instructions of all launches, which were counted.
     pub warp_instructions: u64,
     /// Thread instructions of all launches, which were counted.
     pub thread_instructions: u64,
-    /// Estimates for all launches by name: `cycles`, `ipc`, the counters of the registry that add
-    /// up, and `energy.joules` where an energy preset was given.
+    /// Estimates for all launches by name: `cycles`, `ipc`, `l1d.hit_rate`, `l2.hit_rate`,
+    /// `dram.utilisation`, the counters of the registry that add up, and `energy.joules` where an
+    /// energy preset was given.
     pub estimates: BTreeMap<String, Interval>,
     /// Strata in the order of their first launches.
     pub strata: Vec<StratumReport>,
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl SamplingReport {
+    /// Estimate of the cycles of all launches.
+    pub fn cycles(&self) -> Interval {
+        self.estimates.get("cycles").copied().unwrap_or_default()
+    }
+
     /// Timed launches in their order, each with the number of its stratum.
     pub fn timed_in_order(&self) -> Vec<(usize, &TimedLaunch)> {
         let strata = self.strata.iter().enumerate();
@@ -56,6 +71,20 @@ impl Interval {
             0.0 => 0.0,
             value => self.margin / value.abs(),
         }
+    }
+
+    /// This quantity over another one. The margins count as independent, as squares, which is too
+    /// much where errors have a common part.
+    #[must_use]
+    pub fn over(&self, other: &Self) -> Self {
+        let value = self.value / other.value;
+        let margin = value.abs() * self.relative_margin().hypot(other.relative_margin());
+        Self { value, margin }
+    }
+
+    /// True if a value lies within the interval.
+    pub fn contains(&self, value: f64) -> bool {
+        (value - self.value).abs() <= self.margin
     }
 }
 
@@ -121,4 +150,18 @@ pub struct TimedLaunch {
     /// Reason for timing it: `first` of a kernel, `pilot` of a stratum, `check` of an epoch, or
     /// `bound` of the error.
     pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Interval;
+
+    #[test]
+    fn margins_of_a_ratio_add_as_squares() {
+        let of = |value, margin| Interval { value, margin };
+        let ratio = of(200.0, 6.0).over(&of(100.0, 4.0));
+        assert!((ratio.value - 2.0).abs() < 1e-12 && (ratio.margin - 0.1).abs() < 1e-12);
+        assert!(ratio.contains(1.91) && !ratio.contains(2.11));
+        assert_eq!(of(0.0, 1.0).relative_margin(), 0.0);
+    }
 }

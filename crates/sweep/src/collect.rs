@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use warploom_report::page::{Cell, Column};
 use warploom_report::{ColumnType, OF_RUN, REACHED, reached_cells};
 use warploom_stats::result::Launches;
+use warploom_stats::sampling::Interval;
 
 /// A run of the table.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +17,8 @@ pub struct Row {
     pub name: String,
     /// Values of the axes.
     pub values: Vec<String>,
-    /// State of the run: `finished`, `cut`, `stopped`, `missing`, or the kind of its failure.
+    /// State of the run: `finished`, `sampled`, `cut`, `stopped`, `missing`, or the kind of its
+    /// failure.
     pub status: &'static str,
     /// Measured values in the order of [`Collector::columns`]; [`Cell::None`] without a result.
     pub cells: Vec<Cell>,
@@ -43,7 +45,10 @@ pub struct Row {
 impl Row {
     /// True if the run ended without a result.
     pub fn is_failure(&self) -> bool {
-        !matches!(self.status, "finished" | "cut" | "stopped" | "missing")
+        !matches!(
+            self.status,
+            "finished" | "sampled" | "cut" | "stopped" | "missing"
+        )
     }
 }
 
@@ -77,6 +82,22 @@ const SPEEDUP: (&str, &str) = (
      that did the same work, of IPC where one is cut.",
 );
 
+/// Columns of sampled runs, with what they are.
+const MARGINS: [(&str, &str); 2] = [
+    (
+        "cycles.margin",
+        "Half of the width of the interval in which the cycles of a full run lie, at 95% confidence; \
+         none where all launches were timed.",
+    ),
+    ("ipc.margin", "Half of the width of the interval of the IPC."),
+];
+
+const SPEEDUP_MARGIN: (&str, &str) = (
+    "speedup.margin",
+    "Half of the width of the interval of the speedup. Where 1 is in the interval, the sample does not \
+     decide which of the two is faster.",
+);
+
 /// Collects the runs of a sweep.
 pub struct Collector<'a> {
     folder: &'a Folder,
@@ -92,6 +113,10 @@ struct Speed {
     ipc: f64,
     outcome: String,
     launches: u64,
+    /// Everything on which the run depends.
+    identity: String,
+    /// Estimate of the cycles of a sampled run.
+    sampled: Option<Interval>,
 }
 
 impl Speed {
@@ -101,10 +126,23 @@ impl Speed {
             ipc: summary.ipc,
             outcome: summary.outcome.clone(),
             launches: summary.launches,
+            identity: summary.identity.clone(),
+            sampled: summary.facts.sampled.map(|sampled| sampled.cycles),
         }
     }
 
-    fn over(&self, base: &Self) -> f64 {
+    /// The speedup with its margin, which is 0 if neither run is sampled.
+    fn over(&self, base: &Self) -> Interval {
+        let known = |value: f64| Interval { value, margin: 0.0 };
+        let cycles = |of: &Self| of.sampled.unwrap_or(known(of.cycles as f64));
+        match (self.sampled.or(base.sampled), self.identity == base.identity) {
+            (Some(_), true) => known(1.0),
+            (Some(_), false) if self.outcome == base.outcome => cycles(base).over(&cycles(self)),
+            _ => known(self.exactly_over(base)),
+        }
+    }
+
+    fn exactly_over(&self, base: &Self) -> f64 {
         let same = self.outcome == base.outcome && self.launches == base.launches;
         match same && self.outcome != "cycle-limit" {
             true => base.cycles as f64 / self.cycles as f64,
@@ -144,6 +182,11 @@ impl<'a> Collector<'a> {
         self.sweep.axes.iter().any(|axis| axis == "max_cycles")
     }
 
+    /// True if runs may be sampled.
+    fn may_sample(&self) -> bool {
+        self.sweep.axes.iter().any(|axis| axis == "sample_error")
+    }
+
     fn has_baseline(&self) -> bool {
         !self.sweep.report.baseline.is_empty()
     }
@@ -166,19 +209,24 @@ impl<'a> Collector<'a> {
     /// is one, the digest, and the statistics that the sweep names.
     pub fn columns(&self) -> Vec<Column> {
         let speedup = self.has_baseline().then_some(SPEEDUP);
+        let sampled = self.may_sample();
+        let margins = MARGINS.into_iter().filter(|_| sampled);
+        let speedup_margin = speedup.filter(|_| sampled).map(|_| SPEEDUP_MARGIN);
         let about = "Digest of outputs, cycles and statistics.";
         let reached = REACHED.into_iter().filter(|_| self.may_cut());
         let headline = MEASURED
             .into_iter()
             .chain(reached)
+            .chain(margins)
             .chain(speedup)
+            .chain(speedup_margin)
             .chain([("digest", about)]);
         let headline = headline.map(|(name, about)| Column::new(name, about));
         let own = self.sweep.statistics.iter();
         let own = own.map(|name| {
             Column::new(
                 name,
-                "A statistic of the whole run (`warploom list stats`).",
+                "A statistic of the whole run (`warploom list stats`), estimated if it is sampled.",
             )
         });
         headline.chain(own).collect()
@@ -188,9 +236,8 @@ impl<'a> Collector<'a> {
     pub fn types(&self) -> Vec<ColumnType> {
         let kind = |column: &Column| match column.name.as_str() {
             "digest" | "limit" | "bound" => ColumnType::Text,
-            "waves" | "ipc" | "l1d.hit_rate" | "l2.hit_rate" | "dram.utilisation" | "speedup" => {
-                ColumnType::Number
-            }
+            "waves" | "ipc" | "l1d.hit_rate" | "l2.hit_rate" | "dram.utilisation" | "speedup"
+            | "ipc.margin" | "speedup.margin" => ColumnType::Number,
             _ => ColumnType::Count,
         };
         self.columns().iter().map(kind).collect()
@@ -223,6 +270,7 @@ impl<'a> Collector<'a> {
         let none = || vec![Cell::None; self.columns().len()];
         if let Some(record) = Record::open(self.folder, &run.key)? {
             let status = match record.summary.outcome.as_str() {
+                "finished" if record.summary.facts.sampled.is_some() => "sampled",
                 "finished" => "finished",
                 "launch-limit" => "stopped",
                 _ => "cut",
@@ -230,7 +278,8 @@ impl<'a> Collector<'a> {
             let summary = &record.summary;
             let cost = Some(summary.cost.clone());
             let digest = Some(summary.digest.clone());
-            let is_unchecked = status == "finished" && summary.checks == Some(0);
+            let is_whole = matches!(status, "finished" | "sampled");
+            let is_unchecked = is_whole && summary.checks == Some(0);
             let facts = Some(summary.facts.clone());
             let cells = self.cells(&run, record);
             return Ok(Row {
@@ -270,21 +319,35 @@ impl<'a> Collector<'a> {
         if self.may_cut() {
             cells.extend(reached_cells(summary.facts.reached));
         }
+        let sampled = summary.facts.sampled;
+        if self.may_sample() {
+            let margins = sampled.map(|own| [own.cycles.margin.round(), own.ipc.margin]);
+            cells.push(margins.map_or(Cell::None, |[cycles, _]| Cell::Count(cycles as u64)));
+            cells.push(margins.map_or(Cell::None, |[_, ipc]| number(ipc)));
+        }
         if self.has_baseline() {
             let (_, others) = self.baseline(&run.values);
             let base = self.baselines.get(&others);
             let speedup = base.map(|base| Speed::of(summary).over(base));
-            cells.push(speedup.map_or(Cell::None, number));
+            cells.push(speedup.map_or(Cell::None, |speedup| number(speedup.value)));
+            if self.may_sample() {
+                cells.push(speedup.map_or(Cell::None, |speedup| number(speedup.margin)));
+            }
         }
         cells.push(Cell::Text(summary.digest.clone()));
         if !self.sweep.statistics.is_empty() {
             let report = record.report();
-            let statistics = report.map(|report| report.totals.figures.statistics);
             // A statistic that is 0 is left out of results.
             let of = |name: &String| {
-                statistics
-                    .as_ref()
-                    .map(|all| all.get(name).copied().unwrap_or(0))
+                let report = report.as_ref()?;
+                let timed = report.totals.figures.statistics.get(name).copied();
+                Some(match &report.sampling {
+                    Some(sampling) => {
+                        let estimate = sampling.estimates.get(name);
+                        estimate.map_or(0, |estimate| estimate.value.round() as u64)
+                    }
+                    None => timed.unwrap_or(0),
+                })
             };
             cells.extend(
                 self.sweep

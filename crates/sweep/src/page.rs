@@ -29,6 +29,9 @@ const MOST_FAILURES: usize = 100;
 /// State of a run that was stopped at a limit of cycles.
 const CUT: &str = "cut";
 
+/// State of a run of which a part of the launches was timed.
+const SAMPLED: &str = "sampled";
+
 /// State of a run that was stopped after a number of launches.
 const STOPPED: &str = "stopped";
 
@@ -197,7 +200,7 @@ impl<'a> PageBuilder<'a> {
             let first = [Column::new("run", "Name of the run.")]
                 .into_iter()
                 .chain(axes);
-            let about = "`finished`, `cut`, `stopped`, `missing`, or the kind of failure.";
+            let about = "`finished`, `sampled`, `cut`, `stopped`, `missing`, or the kind of failure.";
             let columns: Vec<_> = first.chain([Column::new("status", about)]).collect();
             let fixed = columns.len();
             let columns: Vec<_> = columns

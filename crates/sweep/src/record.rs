@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use warploom_report::launch_share;
 use warploom_stats::result::{Begun, ConfigValue, Reached, RunReport};
+use warploom_stats::sampling::{Interval, SamplingReport};
 
 /// Summary of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,6 +74,39 @@ pub struct Facts {
     pub reached: Option<Reached>,
     /// Shares of the schedulers' cycles by cause.
     pub causes: BTreeMap<String, f64>,
+    /// Estimates of a sampled run with their margins.
+    pub sampled: Option<Sampled>,
+}
+
+/// Estimates of a run of which a part of the launches was timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// Requested bound of the relative error of the cycles.
+    pub bound: f64,
+    /// Number of launches of the program.
+    pub launches: u64,
+    /// Core cycles of all launches.
+    pub cycles: Interval,
+    /// Thread instructions per core cycle.
+    pub ipc: Interval,
+    /// Number of timed launches whose results were not those of their execution without timing.
+    pub differing: u64,
+}
+
+impl Sampled {
+    fn new(sampling: &SamplingReport) -> Self {
+        Self {
+            bound: sampling.bound,
+            launches: sampling.launches,
+            cycles: sampling.cycles(),
+            ipc: estimate(sampling, "ipc").unwrap_or_default(),
+            differing: sampling.differing,
+        }
+    }
+}
+
+fn estimate(sampling: &SamplingReport, name: &str) -> Option<Interval> {
+    sampling.estimates.get(name).copied()
 }
 
 impl Facts {
@@ -93,6 +127,7 @@ impl Facts {
             launch_share: launch_share(report, key("gpu.kernel_launch_cycles")),
             reached: report.reached(),
             causes: report.totals.figures.stalls.clone(),
+            sampled: report.sampling.as_ref().map(Sampled::new),
         }
     }
 }
@@ -147,7 +182,8 @@ impl FailureKind {
 }
 
 impl Summary {
-    /// Summary of a result. `bound` is what bound the run, if that is known.
+    /// Summary of a result. `bound` is what bound the run, if that is known. Of a sampled run,
+    /// cycles and rates are the estimates for all launches.
     pub fn new(
         identity: &str,
         subject: &str,
@@ -156,7 +192,7 @@ impl Summary {
         cost: Cost,
     ) -> Self {
         let figures = &report.totals.figures;
-        Self {
+        let timed = Self {
             identity: identity.to_owned(),
             subject: subject.to_owned(),
             outcome: report.outcome.kind().to_owned(),
@@ -173,6 +209,25 @@ impl Summary {
             checks: Some(report.checks.len() as u64),
             facts: Facts::new(report, bound),
             cost,
+        };
+        match &report.sampling {
+            Some(sampling) => timed.estimated(sampling),
+            None => timed,
+        }
+    }
+
+    /// The summary with the estimates for all launches.
+    fn estimated(self, sampling: &SamplingReport) -> Self {
+        let of = |name: &str| estimate(sampling, name).map(|rate| rate.value);
+        Self {
+            cycles: sampling.cycles().value.round() as u64,
+            warp_instructions: sampling.warp_instructions,
+            thread_instructions: sampling.thread_instructions,
+            ipc: of("ipc").unwrap_or(0.0),
+            l1d_hit_rate: of("l1d.hit_rate"),
+            l2_hit_rate: of("l2.hit_rate"),
+            dram_utilisation: of("dram.utilisation"),
+            ..self
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use warploom_diag::{Diagnostics, Source, Span, Style};
 
 /// Names of axes that are not keys of a machine, each with what its values are.
-pub const NAMED_AXES: [(&str, &str); 21] = [
+pub const NAMED_AXES: [(&str, &str); 22] = [
     (
         "target",
         "workload, launch file, PTX or CUDA file, or several workloads joined by ` + `",
@@ -56,6 +56,11 @@ pub const NAMED_AXES: [(&str, &str); 21] = [
     (
         "time_kernel",
         "parts of the names of the kernels that are timed, separated by spaces",
+    ),
+    (
+        "sample_error",
+        "bound of the error of the cycles, such as `2%`: a part of the launches is timed, and values \
+         are estimates",
     ),
     ("app", "CUDA program with its arguments"),
     ("folder", "folder in which the program runs"),

@@ -230,6 +230,8 @@ struct RunsState {
     ended: usize,
     /// Running runs: their names and progress, in parts of [`PARTS`].
     running: BTreeMap<usize, (String, u64)>,
+    /// Names of runs of which it was told that they execute their programs by themselves.
+    apart: BTreeSet<String>,
 }
 
 impl RunsDisplay {
@@ -272,6 +274,7 @@ impl RunsDisplay {
                     *parts = (*parts).max(PARTS * done / all.max(1));
                 }
             }
+            Event::Apart { label, why } => state.apart(label, why),
             Event::Ended { number } => {
                 state.running.remove(number);
                 state.planned = state.planned.saturating_sub(1);
@@ -299,6 +302,7 @@ impl RunsState {
             stored: 0,
             ended: 0,
             running: BTreeMap::new(),
+            apart: BTreeSet::new(),
         }
     }
 
@@ -308,6 +312,14 @@ impl RunsState {
             None => self.draw(),
             Some(true) => note(&self.line(elapsed)),
             Some(false) => {}
+        }
+    }
+
+    /// Tells once that a run executes its program by itself.
+    fn apart(&mut self, label: &str, why: &str) {
+        if self.apart.insert(label.to_owned()) {
+            let told = format!("note: {label} executes the program anew: {why}\n");
+            self.bar.suspend(|| note(&told));
         }
     }
 

@@ -16,6 +16,7 @@ mod undo;
 
 pub(crate) use address_space::block_of;
 pub use address_space::{Allocation, PAGE_BYTES};
+pub use rollback::Version;
 
 use address_space::{AddressSpace, LIVE, NO_PAGE, NUMBER, page_parts, page_spans};
 use undo::Undo;

@@ -1,5 +1,6 @@
 //! Columns of a comparison, and the cells of a run in them.
 
+use super::sampled::ESTIMATED;
 use super::{Comparison, Vary, is_cut, is_stopped};
 use crate::bound::bound;
 use warploom_config::GpuSpec;
@@ -64,7 +65,10 @@ impl Comparison {
         let mut add = |all: &[(&str, &str)]| {
             columns.extend(all.iter().map(|(name, about)| Column::new(*name, *about)));
         };
-        add(&MEASURED);
+        match self.sample_error {
+            Some(_) => add(&ESTIMATED),
+            None => add(&MEASURED),
+        }
         if self.max_cycles.is_some() {
             add(&REACHED);
         }

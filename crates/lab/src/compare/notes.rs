@@ -17,6 +17,7 @@ impl Comparison {
         let runs: Vec<&UsedRun> = compared(used).collect();
         let reports: Vec<&RunReport> = runs.iter().map(|(_, report)| &**report).collect();
         let mut notes = unread(&runs);
+        notes.extend(self.sampled(&runs));
         notes.extend(self.cut(&reports));
         notes.extend(self.stopped(&reports));
         if self.programs.is_none() {
@@ -26,7 +27,7 @@ impl Comparison {
             notes.extend(long_launches(&runs));
         }
         notes.extend(silent(&reports));
-        notes.extend(equal(&runs));
+        notes.extend(equal(&runs, self.sample_error.is_some()));
         notes
     }
 
@@ -120,8 +121,8 @@ fn long_launches(runs: &[&UsedRun]) -> Option<String> {
     long_launches_told(&times, "`--set gpu.kernel_launch_cycles=0`")
 }
 
-/// Runs that are the same in every cycle.
-fn equal(runs: &[&UsedRun]) -> Vec<String> {
+/// Runs that are the same in every cycle, as far as they are timed.
+fn equal(runs: &[&UsedRun], sampled: bool) -> Vec<String> {
     let begun = runs
         .iter()
         .filter(|(_, run)| run.begun() == Begun::Instructions);
@@ -129,7 +130,7 @@ fn equal(runs: &[&UsedRun]) -> Vec<String> {
         name: &spec.machine.name,
         digest: &run.digest,
     });
-    equal_runs_told(&digests.collect::<Vec<_>>())
+    equal_runs_told(&digests.collect::<Vec<_>>(), sampled)
 }
 
 /// How far cut runs came, and which launches they lack.

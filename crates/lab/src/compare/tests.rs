@@ -30,6 +30,7 @@ fn comparison() -> Comparison {
         max_cycles: None,
         max_launches: None,
         energy: None,
+        sample_error: None,
     }
 }
 

@@ -9,7 +9,7 @@ const GROUP: usize = 64;
 const RECENT: usize = 64;
 
 /// Numbers by segment, which are 0 at first.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Cells {
     groups: Vec<[u32; GROUP]>,
     /// Place in `groups` of each group.

@@ -9,7 +9,7 @@ use warploom_sm::CODE_BASE;
 const KEPT: usize = 64;
 
 /// Segments of a kernel's code, each with the time of its last fetch.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Fetches {
     /// Address of the first instruction, and of the first segment.
     address: u64,
@@ -85,7 +85,7 @@ impl Fetches {
     }
 }
 
-/// Code of one launch, or of several that followed each other.
+/// Code of launches that followed each other.
 #[derive(Default)]
 pub(super) struct Code {
     /// Fetches of each launch, and the SMs that its blocks use.
@@ -93,19 +93,12 @@ pub(super) struct Code {
 }
 
 impl Code {
-    pub fn new(fetches: Vec<Replay>, sms: Vec<u16>) -> Self {
-        Self {
-            launches: vec![(fetches, sms)],
-        }
-    }
-
-    /// Adds the code of launches that came later. The same code on the same SMs counts once.
-    pub fn append(&mut self, later: Self) {
-        for mut launch in later.launches {
-            launch.1.sort_unstable();
-            self.launches.retain(|other| *other != launch);
-            self.launches.push(launch);
-        }
+    /// Adds the code of a launch that came later. The same code on the same SMs counts once.
+    pub fn add(&mut self, fetches: Vec<Replay>, mut sms: Vec<u16>) {
+        sms.sort_unstable();
+        let launch = (fetches, sms);
+        self.launches.retain(|other| *other != launch);
+        self.launches.push(launch);
         let surplus = self.launches.len().saturating_sub(KEPT);
         self.launches.drain(..surplus);
     }
@@ -161,14 +154,11 @@ mod tests {
 
     #[test]
     fn the_same_code_on_the_same_sms_counts_once() {
-        let of = |pc: u32, sms: &[u16]| {
+        let mut all = Code::default();
+        for (pc, sms) in [(0, [1, 0]), (16, [0, 1]), (0, [0, 1]), (0, [1, 2])] {
             let mut fetches = Fetches::at(0, 32, 8);
             fetches.add(Pc(pc));
-            Code::new(fetches.in_order(), sms.to_vec())
-        };
-        let mut all = Code::default();
-        for (pc, sms) in [(0, [0, 1]), (16, [0, 1]), (0, [1, 0]), (0, [1, 2])] {
-            all.append(of(pc, &sms));
+            all.add(fetches.in_order(), sms.to_vec());
         }
         let order: Vec<u64> = all.launches.iter().map(|(all, _)| all[0].segment).collect();
         assert_eq!(order, [128, 0, 0]);

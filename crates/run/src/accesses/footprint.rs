@@ -7,7 +7,7 @@ use warploom_config::{CacheSpec, GpuSpec};
 use warploom_gpu::SEGMENT_BYTES;
 
 /// Memory that L2 and the texture caches of the SMs hold.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Footprints {
     l2: Footprint,
     /// Segments of a texture cache.
@@ -24,6 +24,11 @@ impl Footprints {
             in_texture_cache: segments_of(&spec.l1t),
             textures: Vec::new(),
         }
+    }
+
+    /// Segments that L2 and a texture cache hold, and whether L2 fetches them whole.
+    pub fn room(&self) -> (usize, bool, usize) {
+        (self.l2.most, self.l2.whole, self.in_texture_cache)
     }
 
     /// Reads or writes bytes of a segment. Returns the number of sectors that L2 lacks.
@@ -60,7 +65,7 @@ fn segments_of(cache: &CacheSpec) -> usize {
 /// Contents of one cache: segments in the order of their last access, as two halves: a segment of
 /// the older half comes back into the younger one when it is accessed. Once that one is full, it
 /// becomes the older half.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Footprint {
     /// Most segments of a half.
     most: usize,

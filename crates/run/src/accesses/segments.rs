@@ -12,7 +12,7 @@ const ROW_BYTES: u64 = 64;
 const WORD_BYTES: u64 = 4;
 
 /// Bytes that a warp accesses in segments of memory, in the order of its lanes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Segments {
     found: Vec<(u64, u128)>,
 }

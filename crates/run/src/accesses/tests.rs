@@ -4,7 +4,7 @@ use super::{Accesses, COMPARED, KEPT, Turns, sectors, whole};
 use warploom_gpu::{ReplayKind, SEGMENT_BYTES};
 
 /// Accesses of a machine with room for `lines` lines, one for each of the numbers of segments.
-fn of(lines: usize, segments: impl IntoIterator<Item = u64>) -> Accesses {
+pub(super) fn of(lines: usize, segments: impl IntoIterator<Item = u64>) -> Accesses {
     let mut accesses = Accesses::with_room(KEPT * lines, vec![3, 5]);
     for segment in segments {
         let place = (segment * SEGMENT_BYTES, 0xff);
@@ -14,8 +14,7 @@ fn of(lines: usize, segments: impl IntoIterator<Item = u64>) -> Accesses {
 }
 
 fn segments(accesses: &Accesses) -> Vec<u64> {
-    let (newer, older) = accesses.last.split_at(accesses.next);
-    let all = older.iter().chain(newer);
+    let all = accesses.in_order();
     all.map(|entry| entry.segment / SEGMENT_BYTES).collect()
 }
 
@@ -54,7 +53,7 @@ fn reads_are_of_whole_sectors_and_writes_of_their_bytes() {
 #[test]
 fn a_data_cache_without_sectors_reads_whole_lines() {
     let mut accesses = of(4, []);
-    accesses.fetched = 128;
+    accesses.fetched_bytes = 128;
     for (kind, through_l1) in [
         (ReplayKind::Read, true),
         (ReplayKind::Read, false),
@@ -65,18 +64,6 @@ fn a_data_cache_without_sectors_reads_whole_lines() {
     let kept: Vec<u128> = accesses.last.iter().map(|e| e.access().bytes).collect();
     assert_eq!(kept, [u128::MAX, u128::from(u32::MAX), 1]);
     assert_eq!(whole(1 << 70, 64), u128::from(u64::MAX) << 64);
-}
-
-#[test]
-fn later_launches_add_to_earlier_ones() {
-    let mut both = of(2, [1, 2, 3]);
-    both.append(of(2, [4, 5]));
-    assert_eq!(segments(&both), [1, 2, 3, 4, 5]);
-    // A launch that wrapped around leaves nothing of the ones before.
-    both.append(of(2, 10..20));
-    assert_eq!(segments(&both), (12..20).collect::<Vec<u64>>());
-    both.append(of(2, [1]));
-    assert_eq!(segments(&both)[..2], [13, 14]);
 }
 
 /// Accesses go to data caches of SMs only where those keep their lines, and blocks take turns.

@@ -92,7 +92,7 @@ impl Mix<'_, '_> {
 const MOST_PLACES: usize = 64;
 
 /// Outcome of a run that the caller stopped, with the places of unfinished warps.
-pub(super) fn interrupted(reached: Progress, mut places: Vec<String>) -> Outcome {
+pub(crate) fn interrupted(reached: Progress, mut places: Vec<String>) -> Outcome {
     let (blocks_ended, blocks) = reached.blocks;
     places.truncate(MOST_PLACES);
     Outcome::Interrupted {

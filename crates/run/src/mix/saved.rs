@@ -55,7 +55,6 @@ impl Mix<'_, '_> {
         }
         let reasons = [
             (options.functional, "a run without timing"),
-            (options.sample_error.is_some(), "a sampled program"),
             (observed, "an observer or timeline"),
         ];
         if let Some((_, what)) = reasons.into_iter().find(|(given, _)| *given) {
@@ -260,7 +259,6 @@ impl Mix<'_, '_> {
                 order: kernel.order,
                 instructions_before: kernel.instructions_before,
                 untimed,
-                chosen: None,
             });
         }
         match made_again.is_empty() {

@@ -24,4 +24,5 @@ mod statistics;
 mod textures;
 mod timing;
 mod today;
+mod together;
 mod waits;

@@ -1,6 +1,6 @@
 //! Sentences without which the results of a sweep would be misread.
 
-use super::{CUT, PageBuilder, STOPPED};
+use super::{CUT, PageBuilder, SAMPLED, STOPPED};
 use crate::collect::Row;
 use crate::plan::Sweep;
 use crate::record::Facts;
@@ -30,6 +30,8 @@ pub(super) struct Doubts {
     launching: Vec<(String, u64, f64)>,
     /// Names and digests of runs that issued instructions.
     digests: Vec<(String, String)>,
+    /// Names of sampled runs whose timed launches had other results than their execution.
+    differing: Vec<String>,
 }
 
 /// A run that was cut after its first instruction.
@@ -64,6 +66,9 @@ impl Doubts {
         } else if row.status == STOPPED && row.launches.is_exact {
             let program = program(sweep, row).clone();
             self.stopped.insert(program, row.launches.least);
+        }
+        if facts.sampled.is_some_and(|sampled| sampled.differing > 0) {
+            self.differing.push(row.name.clone());
         }
         if facts.begun == Begun::Instructions && facts.launch_share > 0.0 {
             let (cycles, share) = (facts.launch_cycles, facts.launch_share);
@@ -104,8 +109,8 @@ impl PageBuilder<'_> {
         let idle = idle_sms_told(&idle.collect::<Vec<_>>());
         let digests = doubts.digests.iter();
         let digests = digests.map(|(name, digest)| DigestOf { name, digest });
-        let equal = equal_runs_told(&digests.collect::<Vec<_>>());
-        let ends = [self.cut_runs(), self.stopped_runs()];
+        let equal = equal_runs_told(&digests.collect::<Vec<_>>(), self.of(SAMPLED).is_some());
+        let ends = [self.cut_runs(), self.stopped_runs(), self.sampled_runs()];
         let unbegun = unbegun_told(&unbegun, doubts.launch_cycles, "max_cycles");
         let launching = doubts.launching.iter();
         let launching = launching.map(|(name, cycles, share)| LaunchTime {
@@ -128,7 +133,7 @@ impl PageBuilder<'_> {
 
     /// Number of runs of a status, and of all that have a result.
     fn of(&self, status: &str) -> Option<(u64, u64)> {
-        let with_result = ["finished", CUT, STOPPED].into_iter();
+        let with_result = ["finished", SAMPLED, CUT, STOPPED].into_iter();
         let all = with_result
             .filter_map(|status| self.counts.get(status))
             .sum();
@@ -163,6 +168,26 @@ impl PageBuilder<'_> {
         Some(format!(
             "{stopped} of {all} runs were stopped after max_launches{known}: what is measured is \
              for these launches, and outputs were not checked"
+        ))
+    }
+
+    /// Sentence on runs that are sampled, if any are.
+    fn sampled_runs(&self) -> Option<String> {
+        let (sampled, all) = self.of(SAMPLED)?;
+        let differing = &self.doubts.differing;
+        let differing = match differing.as_slice() {
+            [] => String::new(),
+            names => format!(
+                ". Timed launches had other results than their execution without timing, with which the \
+                 program went on: {}",
+                names.join(", ")
+            ),
+        };
+        Some(format!(
+            "{sampled} of {all} runs are sampled: what is measured is an estimate for all launches, with \
+             its margin at 95% confidence beside it, and a speedup whose interval contains 1 decides \
+             nothing; `bound` and scheduler cycles by cause are those of the timed launches \
+             (docs/comparing.md, Sampled comparisons){differing}"
         ))
     }
 

@@ -1,7 +1,7 @@
 //! Titles of a sweep's page and of its pictures.
 
 use super::charts::MEAN;
-use super::{CUT, PageBuilder, STOPPED, metric};
+use super::{CUT, PageBuilder, SAMPLED, STOPPED, metric};
 use warploom_report::grouped;
 
 /// Most values of an axis that a title names.
@@ -29,6 +29,7 @@ impl PageBuilder<'_> {
             None => title,
         };
         match (self.counts.get(CUT), self.limit()) {
+            (None, _) if self.counts.contains_key(SAMPLED) => format!("{title}, sampled"),
             (None, _) => title,
             (Some(_), Some(at)) => format!("{title}, first {at} cycles"),
             (Some(_), None) => format!("{title}, runs cut"),
@@ -109,9 +110,11 @@ impl PageBuilder<'_> {
 
     /// Label of the values of bars.
     pub(super) fn bars_label(&self) -> String {
-        match self.counts.contains_key(CUT) && self.is_ratio() {
-            true => self.metric_label() + " (ratio of IPC)",
-            false => self.metric_label(),
+        let has = |status: &str| self.counts.contains_key(status);
+        match (has(SAMPLED), has(CUT) && self.is_ratio()) {
+            (true, _) => self.metric_label() + " (estimated)",
+            (false, true) => self.metric_label() + " (ratio of IPC)",
+            (false, false) => self.metric_label(),
         }
     }
 

@@ -15,9 +15,12 @@ use crate::output::{
     check_outputs, command_line, note, print, print_json, width, write_file, wrote,
 };
 use crate::target::{self, WorkloadArgs};
+use crate::timed_args::percentage;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use warploom_lab::{Comparison, FigureJob, FigureOutcome, Input, Programs, Vary, measured_columns};
+use warploom_lab::{
+    Comparison, FigureJob, FigureOutcome, Input, Programs, Vary, measured_columns, sampled_columns,
+};
 use warploom_report::page::Page;
 use warploom_report::{page_report, svg};
 
@@ -30,6 +33,7 @@ Examples:
   warploom compare bfs --vary gpu.sms=10,15 --columns cycles,speedup,bound
   warploom compare bfs --vary gpu.sms=10,15 --energy     power, energy and energy-delay product too
   warploom compare slicer/IMG slicer/NN --alone-cycles 50000 --vary gpu.multiprogram=left-over,even
+  warploom compare gaussian --vary sm.warp_scheduler=lrr,gto --sample-error 2%   a part is timed
   warploom compare my.toml --vary sm.warp_scheduler=gto,oldest --csv my.csv --json
   warploom compare spmv --vary sm.warp_scheduler=gto,static-limit --best static-limit.warps=2,4,8
 With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
@@ -38,7 +42,11 @@ With -o, runs are kept: stopped at any moment, the same command goes on where it
 fn examples_and_columns() -> String {
     let column = |(name, about)| format!("\n  {name}: {about}");
     let columns: String = measured_columns().map(column).collect();
-    format!("{EXAMPLES}\nColumns (from `launch` on: with --max-cycles):{columns}")
+    let sampled: String = sampled_columns().map(column).collect();
+    format!(
+        "{EXAMPLES}\nColumns (from `launch` on: with --max-cycles):{columns}\nColumns with \
+         --sample-error:{sampled}"
+    )
 }
 
 /// Run a target, or several at once, on machines that differ in some keys: a table and chart with
@@ -72,6 +80,11 @@ pub struct Args {
     /// Stop each run after this many launches of the program, without checking the outputs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_launches: Option<u64>,
+    /// Time only as many launches of each run as it takes to estimate its cycles with an error of at
+    /// most this, such as 2%, at 95% confidence, and execute the others without timing, once for all
+    /// machines that agree. Values are estimates with margins
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    sample_error: Option<f64>,
     /// Folder for data, picture and stored runs, as for `reproduce`; `report` makes a page of it
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -154,6 +167,42 @@ impl Args {
         Ok(())
     }
 
+    /// Refuses what a sampled comparison cannot have.
+    fn refuse_sampled(&self) -> Result<(), Failure> {
+        if self.sample_error.is_none() {
+            return Ok(());
+        }
+        let refused = [
+            (
+                self.targets.len() > 1 || self.mix.given(),
+                "several programs at once: how their kernels overlap is not known of launches that are \
+                 not timed",
+                "compare each program alone",
+            ),
+            (
+                self.max_cycles.is_some(),
+                "--max-cycles: a run that is cut has no estimates",
+                "leave one of the two out",
+            ),
+            (
+                self.max_launches.is_some(),
+                "--max-launches: the plan chooses which launches are timed",
+                "leave one of the two out",
+            ),
+            (
+                self.energy.given(),
+                "--energy: the parts of the energy are known of timed launches only",
+                "`warploom run --sample-error PERCENT --energy` estimates that of one machine",
+            ),
+        ];
+        match refused.iter().find(|(given, ..)| *given) {
+            Some((_, what, help)) => Err(Failure::Input(format!(
+                "--sample-error cannot be had with {what}\n  = help: {help}"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// True if several programs share the machine although nothing that is compared is about that.
     fn share_by_accident(&self, others: usize) -> bool {
         let mut keys = self.vary.iter().chain(&self.best).map(|vary| &vary.key);
@@ -216,6 +265,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let gpu = args.gpu.name(&args.targets);
     check_outputs(&outputs, &target::files(&args.targets, Some(&gpu)))?;
     args.refuse_launches_of_several()?;
+    args.refuse_sampled()?;
     let mut inputs = inputs(args)?;
     let others = inputs.split_off(1);
     if args.share_by_accident(others.len()) {
@@ -241,6 +291,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             Some(choice) => Some(choice.of(&spec(&gpu, &[])?)?),
             None => None,
         },
+        sample_error: args.sample_error,
     };
     columns::check(&args.columns, &comparison.columns())?;
     let option = if args.best.is_empty() {

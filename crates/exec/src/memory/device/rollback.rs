@@ -1,7 +1,11 @@
 //! Undoing a launch: what it overwrites is kept until the caller decides.
 
-use super::DeviceMemory;
 use super::undo::Undo;
+use super::{DeviceMemory, Page};
+
+/// Contents of memory before or after a launch, where the launch changed them.
+#[derive(Clone, Debug)]
+pub struct Version(Undo<Page>);
 
 impl DeviceMemory {
     /// Keeps from now on what writes change, until [`undo`](Self::undo) or [`keep`](Self::keep) is
@@ -25,6 +29,38 @@ impl DeviceMemory {
             (space.printed, space.heap) = (printed, heap);
         }
         self.watches_writes = self.track;
+    }
+
+    /// Keeps all changes since [`begin_undo`](Self::begin_undo), and returns the contents before
+    /// them; nothing if it was not called.
+    pub fn keep_both(&mut self) -> Option<Version> {
+        self.watches_writes = self.track;
+        self.undo.take().map(Version)
+    }
+
+    /// Exchanges the contents of memory with those of a version: what was before a launch with what
+    /// is after it, or the other way round. In between, memory must be neither allocated nor freed.
+    pub fn exchange(&mut self, version: &mut Version) {
+        for (number, page) in &mut version.0.pages {
+            std::mem::swap(&mut self.pages[*number], page);
+        }
+        for (space, (printed, heap)) in self.spaces.iter_mut().zip(&mut version.0.services) {
+            std::mem::swap(&mut space.printed, printed);
+            std::mem::swap(&mut space.heap, heap);
+        }
+    }
+
+    /// Undoes what was changed since [`begin_undo`](Self::begin_undo), as [`undo`](Self::undo)
+    /// does. Returns whether it had made the contents that `after` has, and changed nothing else.
+    pub fn undo_as(&mut self, after: &Version) -> bool {
+        let is_like = |number: usize, page: &Page| self.pages[number].data == page.data;
+        let changed = self.undo.iter().flat_map(|undo| &undo.pages);
+        let mut others = changed.filter(|(number, _)| !after.0.has(*number));
+        let mut pages = after.0.pages.iter();
+        let same = pages.all(|(number, page)| is_like(*number, page))
+            && others.all(|(number, page)| is_like(*number, page));
+        self.undo();
+        same
     }
 
     /// True if the contents of a page are already kept and its writes are not tracked, so that a
@@ -75,6 +111,37 @@ mod tests {
             memory.undo();
             assert_ne!(digest(&memory), before);
         }
+    }
+
+    /// A launch is undone, done again with the same results, and with other ones.
+    #[test]
+    fn versions_are_exchanged_and_compared() {
+        let mut memory = DeviceMemory::new(1 << 24);
+        let base = memory.alloc(0, 3 * PAGE_BYTES as u64).expect("room");
+        memory.write(0, base, &[7; 8]).expect("inside");
+        let before = digest(&memory);
+        memory.begin_undo();
+        memory.write(0, base, &[1; 8]).expect("inside");
+        memory.write(0, base + PAGE_BYTES as u64, &[2]).expect("inside");
+        let mut version = memory.keep_both().expect("it was begun");
+        let after = digest(&memory);
+        memory.exchange(&mut version);
+        assert_eq!(digest(&memory), before);
+        for (values, is_same) in [([1, 2, 0], true), ([1, 3, 0], false), ([1, 2, 1], false)] {
+            memory.begin_undo();
+            memory.write(0, base, &[values[0]; 8]).expect("inside");
+            for (page, value) in (1..).zip(&values[1..]) {
+                let at = base + page * PAGE_BYTES as u64;
+                memory.write(0, at, &[*value]).expect("inside");
+            }
+            assert_eq!(memory.undo_as(&version), is_same, "{values:?}");
+            assert_eq!(digest(&memory), before);
+        }
+        memory.begin_undo();
+        assert!(!memory.undo_as(&version));
+        memory.exchange(&mut version);
+        assert_eq!(digest(&memory), after);
+        assert!(memory.keep_both().is_none());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Contents that a launch overwrites, kept so that the launch can be undone.
+//! Contents that a launch overwrites, kept so that the launch can be undone and done again.
 
 use crate::memory::heap::Heap;
 use crate::memory::printed::Printed;

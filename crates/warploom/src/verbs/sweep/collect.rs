@@ -56,7 +56,7 @@ impl Summary {
     fn add(&mut self, row: &Row) {
         self.unchecked += usize::from(row.is_unchecked);
         match row.status {
-            "finished" | "cut" | "stopped" => self.finished += 1,
+            "finished" | "sampled" | "cut" | "stopped" => self.finished += 1,
             "missing" => self.missing += 1,
             _ => {
                 self.failed += 1;

@@ -249,6 +249,7 @@ fn options(settings: &Settings, machine: &MachineVariant) -> Result<Vec<String>,
         ("max_cycles", "--max-cycles"),
         ("launches", "--launches"),
         ("kernel", "--kernel"),
+        ("sample_error", "--sample-error"),
     ];
     for (name, option) in named {
         if let Some(value) = setting(settings, name) {

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
 use crate::target;
+use crate::timed_args::percentage;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -99,7 +100,18 @@ impl Finder {
                 "`max_launches` is for one program\n  = help: `max_cycles` cuts several".to_owned(),
             );
         }
+        let sample_error = sample_error(settings)?;
+        let with = ["max_cycles", "max_launches", "time_kernel", "again", "instructions"];
+        let with = with.into_iter().find(|name| setting(settings, name).is_some());
+        let several = (!inputs.is_empty()).then_some("several programs at once");
+        if let (Some(_), Some(other)) = (sample_error, with.or(several)) {
+            return Err(format!(
+                "`sample_error` cannot be had with {other}: it is for whole programs that run alone, and \
+                 chooses by itself what is timed\n  = help: leave one of the two out"
+            ));
+        }
         Ok(RunSpec {
+            sample_error,
             max_cycles: number(settings, "max_cycles")?,
             max_launches,
             window_cycles: number(settings, "window_cycles")?,
@@ -272,6 +284,15 @@ fn is_on(settings: &Settings, name: &str) -> Result<bool, String> {
     on.map_err(|_| format!("`{name}` is `{text}`\n  = help: write true or false"))
 }
 
+/// Bound of the error of a sampled run, if the run is sampled.
+fn sample_error(settings: &Settings) -> Result<Option<f64>, String> {
+    let bound = setting(settings, "sample_error").map(percentage).transpose();
+    bound.map_err(|told| {
+            let value = setting(settings, "sample_error").unwrap_or_default();
+            format!("`sample_error` is `{value}`{HELP}{told}")
+        })
+}
+
 /// Value of a setting that is a whole number.
 pub fn number(settings: &Settings, name: &str) -> Result<Option<u64>, String> {
     let Some(text) = setting(settings, name) else {
@@ -307,6 +328,7 @@ pub fn check(keys: &[Key], name: &str, value: &str) -> Result<(), Refused> {
         },
         "allocate" | "spill_shared" | "shared" => small(&settings, name).map(drop),
         "again" => is_on(&settings, name).map(drop),
+        "sample_error" => sample_error(&settings).map(drop),
         "allocator" => method(&settings).map(drop),
         "size" => size(&settings).map(drop),
         "target" => value.split(" + ").try_for_each(check_target),
@@ -365,12 +387,13 @@ pub fn resolve(finder: &mut Finder, settings: &Settings) -> Result<Resolved, Str
 }
 
 /// Settings that decide how much of which program a run times.
-const WORK: [&str; 14] = [
+const WORK: [&str; 15] = [
     "target",
     "app",
     "size",
     "max_cycles",
     "max_launches",
+    "sample_error",
     "instructions",
     "again",
     "launches",
