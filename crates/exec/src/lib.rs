@@ -56,7 +56,8 @@ pub use memory::atomic::{
     AtomicAction, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes,
 };
 pub use memory::device::{
-    ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES, PROTECTED_BYTES, Version,
+    ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES, PROTECTED_BYTES,
+    Version,
 };
 pub use memory::effect::{MemEffect, MemKind};
 pub use memory::mipmap::MipmapSettings;

@@ -256,12 +256,7 @@ impl Runner<'_> {
     }
 
     /// Makes a run. `None` if it was stopped.
-    fn simulate(
-        &self,
-        number: usize,
-        spec: &RunSpec,
-        stop: &AtomicBool,
-    ) -> Option<Made> {
+    fn simulate(&self, number: usize, spec: &RunSpec, stop: &AtomicBool) -> Option<Made> {
         let label = spec.label();
         (self.observer)(Event::Started {
             number,

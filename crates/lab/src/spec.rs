@@ -577,9 +577,6 @@ mod tests {
             sample_error: Some(0.025),
             ..run.clone()
         };
-        assert_eq!(
-            sampled.command(),
-            run.command() + " --sample-error 2.5%"
-        );
+        assert_eq!(sampled.command(), run.command() + " --sample-error 2.5%");
     }
 }

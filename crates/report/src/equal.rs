@@ -41,8 +41,9 @@ pub fn equal_runs_told(runs: &[DigestOf<'_>], sampled: bool) -> Vec<String> {
             names.join("; ")
         )
     });
-    let more = (more > 0)
-        .then(|| format!("there are {more} more groups of runs that are the same in every cycle{timed}"));
+    let more = (more > 0).then(|| {
+        format!("there are {more} more groups of runs that are the same in every cycle{timed}")
+    });
     told.chain(more).collect()
 }
 

@@ -106,7 +106,10 @@ impl<'s, 'p> Pass<'s, 'p> {
                 continue;
             }
             if self.process.is_interrupted() {
-                self.end(&interrupted(Progress::before_any(), Vec::new()), Stopped::Interrupted);
+                self.end(
+                    &interrupted(Progress::before_any(), Vec::new()),
+                    Stopped::Interrupted,
+                );
                 return Ok(self.runs);
             }
             if !self.process.is_done() {
@@ -167,7 +170,8 @@ impl<'s, 'p> Pass<'s, 'p> {
             machine.map_or(Vec::new(), |machine| machine.next_sms(blocks))
         };
         let sms: Vec<Vec<u16>> = self.runs.iter().map(next_sms).collect();
-        self.caches.begin(&sms, launch.launch.context.fetches_texels());
+        self.caches
+            .begin(&sms, launch.launch.context.fetches_texels());
         let memory = &mut self.process.device.memory;
         memory.begin_undo();
         let executed = match self.execute(launch) {

@@ -161,7 +161,11 @@ fn estimates(report: &SamplingReport, kernels: &[&KernelReport]) -> BTreeMap<Str
 /// Rates of the report, each with the counters of its parts and of the whole. Counters by kind
 /// begin with these names. The margin of a rate is the most that the margins of both make of it,
 /// because they change together.
-type Rate = (&'static str, &'static [&'static str], &'static [&'static str]);
+type Rate = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
 const RATES: [Rate; 3] = [
     (
         "l1d.hit_rate",

@@ -1,5 +1,6 @@
 //! Runs programs, from their first action to their checks.
 
+mod machine;
 mod sampled;
 mod timed;
 
@@ -348,26 +349,6 @@ impl Session {
         Ok(summary.finish(&mix.memory, &input, outcome, checks, seconds))
     }
 
-    /// A machine that records what the options say, and a trace if wanted.
-    pub(crate) fn machine(&self, traced: bool, observers: Vec<Box<dyn MachineObserver>>) -> Gpu {
-        let options = &self.options;
-        let (spec, probe) = (self.spec.clone(), options.probe.clone());
-        let mut gpu = Gpu::with_policies(spec, options.threads, probe, &options.policies);
-        if let Some(cycles) = options.window_cycles {
-            gpu.record_windows(cycles, options.parts, options.most_windows);
-        }
-        if options.parts {
-            gpu.count_parts();
-        }
-        if traced {
-            gpu.record_trace();
-        }
-        for observer in observers {
-            gpu.observe(observer);
-        }
-        gpu
-    }
-
     pub(crate) fn summarise(&self, gpu: &mut Gpu, summary: &mut Summary) {
         let parts = self.options.parts.then(|| gpu.part_counters());
         summary.whole(gpu.machine_counters(), parts.as_ref());
@@ -376,21 +357,6 @@ impl Session {
             summary.recorded(recording);
         }
         summary.find(gpu.take_findings());
-    }
-
-    /// Empty device memory.
-    pub(crate) fn memory(&self) -> DeviceMemory {
-        let mut memory = DeviceMemory::new(self.options.memory_bytes);
-        if self.options.checks.uninitialised {
-            memory.track_initialised();
-        }
-        if self.options.page_protection {
-            memory.protect_pages();
-        }
-        if self.options.checks.bounds {
-            memory.place_apart();
-        }
-        memory
     }
 
     /// Passes on the output of a process's kernels so far.

@@ -89,7 +89,10 @@ const MARGINS: [(&str, &str); 2] = [
         "Half of the width of the interval in which the cycles of a full run lie, at 95% confidence; \
          none where all launches were timed.",
     ),
-    ("ipc.margin", "Half of the width of the interval of the IPC."),
+    (
+        "ipc.margin",
+        "Half of the width of the interval of the IPC.",
+    ),
 ];
 
 const SPEEDUP_MARGIN: (&str, &str) = (
@@ -135,7 +138,10 @@ impl Speed {
     fn over(&self, base: &Self) -> Interval {
         let known = |value: f64| Interval { value, margin: 0.0 };
         let cycles = |of: &Self| of.sampled.unwrap_or(known(of.cycles as f64));
-        match (self.sampled.or(base.sampled), self.identity == base.identity) {
+        match (
+            self.sampled.or(base.sampled),
+            self.identity == base.identity,
+        ) {
             (Some(_), true) => known(1.0),
             (Some(_), false) if self.outcome == base.outcome => cycles(base).over(&cycles(self)),
             _ => known(self.exactly_over(base)),

@@ -200,7 +200,8 @@ impl<'a> PageBuilder<'a> {
             let first = [Column::new("run", "Name of the run.")]
                 .into_iter()
                 .chain(axes);
-            let about = "`finished`, `sampled`, `cut`, `stopped`, `missing`, or the kind of failure.";
+            let about =
+                "`finished`, `sampled`, `cut`, `stopped`, `missing`, or the kind of failure.";
             let columns: Vec<_> = first.chain([Column::new("status", about)]).collect();
             let fixed = columns.len();
             let columns: Vec<_> = columns

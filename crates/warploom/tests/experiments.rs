@@ -271,6 +271,54 @@ fn runs_that_are_cut_before_their_first_instruction_get_no_advice() {
     assert!(!out.contains("smaller or straighter"), "{out}");
 }
 
+#[test]
+fn a_sampled_comparison_has_margins_and_refuses_what_it_cannot_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = |args: &str| {
+        let args = format!("compare gaussian --size test --set gpu.sms=3 --sample-error 5% {args}");
+        let args: Vec<_> = args.split_whitespace().collect();
+        warploom_in(folder.path(), &args)
+    };
+    let of =
+        "--vary sm.warp_scheduler=lrr,gto --csv c.csv --columns cycles,speedup.margin,timed,status";
+    let out = ran(of).out;
+    assert!(out.contains("sampled with a bound of 5%"), "{out}");
+    assert!(
+        out.contains("sampled: ") && out.contains(" of 78 launches were timed"),
+        "{out}"
+    );
+    let table = std::fs::read_to_string(folder.path().join("c.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
+    assert_eq!(
+        rows[0][1..],
+        ["cycles", "speedup.margin", "timed", "status"]
+    );
+    assert_eq!((rows[1][2], rows[1][4]), ("0", "sampled"));
+    assert!(rows[2][2].parse::<f64>().unwrap() > 0.0, "{table}");
+    // Machines that hold another number of blocks execute the program in another order.
+    let apart = ran("--vary gpu.max_blocks_per_sm=1,4 --threads 1 --json");
+    let told = "note: gaussian on 4 executes the program anew: its machine holds ";
+    assert!(apart.err.contains(told), "{}", apart.err);
+    assert_eq!(json(&apart.out)["rows"][1]["status"], "sampled");
+    for (args, why) in [
+        ("nn --vary gpu.sms=1,2", "several programs at once"),
+        (
+            "--vary gpu.sms=1,2 --max-cycles 9",
+            "a run that is cut has no estimates",
+        ),
+        ("--vary gpu.sms=1,2 --max-launches 9", "the plan chooses"),
+        ("--vary gpu.sms=1,2 --energy", "of timed launches only"),
+    ] {
+        let ran = ran(args);
+        assert_eq!(ran.status, 2, "{args}");
+        assert!(
+            ran.err.contains(why) && ran.err.contains("= help: "),
+            "{}",
+            ran.err
+        );
+    }
+}
+
 /// Several programs share the GPU. Somebody who expects a row for each is told so.
 #[test]
 fn programs_that_share_the_gpu_are_announced_unless_sharing_is_compared() {

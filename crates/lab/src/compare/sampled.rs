@@ -5,8 +5,8 @@ use crate::bound::bound;
 use crate::runs::UsedRun;
 use crate::spec::percent;
 use warploom_config::GpuSpec;
-use warploom_report::{Mark, grouped};
 use warploom_report::page::Cell;
+use warploom_report::{Mark, grouped};
 use warploom_stats::result::RunReport;
 use warploom_stats::sampling::{Interval, SamplingReport};
 
@@ -220,9 +220,7 @@ fn wide(runs: &[(&str, &SamplingReport)], bound: f64) -> Option<String> {
 
 /// Runs with timed launches that had other results.
 fn differing(runs: &[(&str, &SamplingReport)]) -> Option<String> {
-    let some = runs
-        .iter()
-        .filter(|(_, sampling)| sampling.differing > 0);
+    let some = runs.iter().filter(|(_, sampling)| sampling.differing > 0);
     let names: Vec<String> = some
         .map(|(name, sampling)| format!("{name} ({})", grouped(sampling.differing)))
         .collect();

@@ -45,7 +45,13 @@ fn is_same_program(one: &RunSpec, other: &RunSpec) -> bool {
 fn room(gpu: &GpuSpec) -> [u32; 5] {
     let sm = &gpu.sm;
     let blocks = gpu.gpu.max_blocks_per_sm.unwrap_or(u32::MAX);
-    [gpu.gpu.sms, sm.max_threads, blocks, sm.registers, sm.shared_bytes]
+    [
+        gpu.gpu.sms,
+        sm.max_threads,
+        blocks,
+        sm.registers,
+        sm.shared_bytes,
+    ]
 }
 
 impl Runner<'_> {

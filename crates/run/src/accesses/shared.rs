@@ -187,7 +187,10 @@ mod tests {
         let machines = machines();
         let mut caches = Caches::new(machines.iter());
         let keeps_l1 = caches.all[0].accesses.keeps_l1;
-        let [one, other] = [vec![vec![0], vec![0], vec![0]], vec![vec![0], vec![0], vec![1]]];
+        let [one, other] = [
+            vec![vec![0], vec![0], vec![0]],
+            vec![vec![0], vec![0], vec![1]],
+        ];
         caches.begin(&one, true);
         assert_eq!(shared(&caches), [&[0, 2][..], &[1]]);
         caches.begin(&other, false);

@@ -122,7 +122,9 @@ impl HostProgram for Mixing {
         if self.racing && number > LAUNCHES - 6 {
             let args = vec![Arg::Pointer(from), Arg::Pointer(to)];
             let (grid, block) = (Dim3::linear(BLOCKS), Dim3::linear(1));
-            return Ok(HostAction::Launch(Launch::new(module, "order", grid, block, args)));
+            return Ok(HostAction::Launch(Launch::new(
+                module, "order", grid, block, args,
+            )));
         }
         if number.is_multiple_of(9) {
             let some: Vec<u32> = device.read_vec(from, 16)?;
@@ -130,7 +132,11 @@ impl HostProgram for Mixing {
             device.write_slice(to.offset(64), &[self.read as u32; 24])?;
         }
         self.buffers.swap(0, 1);
-        let blocks = if number.is_multiple_of(3) { BLOCKS / 6 } else { BLOCKS };
+        let blocks = if number.is_multiple_of(3) {
+            BLOCKS / 6
+        } else {
+            BLOCKS
+        };
         let (grid, block) = (Dim3::linear(blocks), Dim3::linear(THREADS));
         let args = vec![
             Arg::Pointer(from),
@@ -138,7 +144,9 @@ impl HostProgram for Mixing {
             Arg::U32(number * 11),
             Arg::U64(self.texture),
         ];
-        Ok(HostAction::Launch(Launch::new(module, "mix", grid, block, args)))
+        Ok(HostAction::Launch(Launch::new(
+            module, "mix", grid, block, args,
+        )))
     }
 
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
@@ -203,12 +211,15 @@ fn check(specs: &[GpuSpec], program: impl Fn() -> Mixing) -> Vec<RunReport> {
 
 #[test]
 fn schedulers_share_a_pass() {
-    let schedulers = ["lrr", "gto", "two-level", "oldest"].map(|name| {
-        machine("gtx480", &[&format!("sm.warp_scheduler={name}")])
-    });
+    let schedulers = ["lrr", "gto", "two-level", "oldest"]
+        .map(|name| machine("gtx480", &[&format!("sm.warp_scheduler={name}")]));
     let reports = check(&schedulers, Mixing::default);
     let timed = |report: &RunReport| report.sampling.as_ref().expect("sampled").timed;
-    assert!(reports.iter().all(|report| timed(report) < u64::from(LAUNCHES)));
+    assert!(
+        reports
+            .iter()
+            .all(|report| timed(report) < u64::from(LAUNCHES))
+    );
     let cycles = |report: &RunReport| report.totals.figures.cycles;
     assert_ne!(cycles(&reports[0]), cycles(&reports[1]));
 }
@@ -220,7 +231,10 @@ fn machines_with_other_caches_share_a_pass() {
         &[],
         &["l1d.ways=8"],
         &["l2.ways=2"],
-        &["gpu.copies_warm_l2=false", "gpu.flush_l1_at_kernel_end=false"],
+        &[
+            "gpu.copies_warm_l2=false",
+            "gpu.flush_l1_at_kernel_end=false",
+        ],
     ];
     let machines = sets.map(|sets| machine("gtx480-gpgpusim4", sets));
     check(&machines, Mixing::default);
@@ -256,16 +270,18 @@ fn machines_that_may_do_something_else_are_apart() {
     };
     let why: Vec<String> = ran.iter().map(why).collect();
     assert!(why[0].is_empty() && why[3].is_empty(), "{why:?}");
-    assert!(why[1].contains("holds 8 blocks of `mix` at once"), "{why:?}");
+    assert!(
+        why[1].contains("holds 8 blocks of `mix` at once"),
+        "{why:?}"
+    );
     assert!(why[2].contains("its machine"), "{why:?}");
 }
 
 /// A program that may read the time does not do the same on two machines.
 #[test]
 fn a_program_that_reads_the_time_has_a_pass_for_each_machine() {
-    let machines = ["lrr", "gto"].map(|name| {
-        machine("gtx480", &[&format!("sm.warp_scheduler={name}")])
-    });
+    let machines =
+        ["lrr", "gto"].map(|name| machine("gtx480", &[&format!("sm.warp_scheduler={name}")]));
     let timing = || Mixing {
         timing: true,
         ..Mixing::default()
@@ -282,9 +298,8 @@ fn a_program_that_reads_the_time_has_a_pass_for_each_machine() {
 /// those of the execution, on every machine.
 #[test]
 fn other_results_of_a_timed_launch_are_told() {
-    let machines = ["lrr", "gto"].map(|name| {
-        machine("gtx480", &[&format!("sm.warp_scheduler={name}")])
-    });
+    let machines =
+        ["lrr", "gto"].map(|name| machine("gtx480", &[&format!("sm.warp_scheduler={name}")]));
     let reports = check(&machines, || Mixing {
         racing: true,
         ..Mixing::default()

@@ -104,9 +104,43 @@ fn mixes_seeds_allocations_presets_and_files_run_as_alone() {
     assert!(digests.len() >= 12, "{rows:?}");
 }
 
+/// Sampled runs are those of their commands, and have margins in the table.
+#[test]
+fn sampled_runs_have_margins() {
+    let spec = "[axes]\ntarget = \"gaussian\"\nsize = \"test\"\n\"gpu.sms\" = 3\nsample_error = \"5%\"\n\
+                \"sm.warp_scheduler\" = [\"lrr\", \"gto\"]\n\
+                [report]\nbaseline = { warp_scheduler = \"lrr\" }\n";
+    let folder = compare(spec, 2);
+    for (name, row) in &rows(folder.path()) {
+        let number = |column: &str| row[column].parse::<f64>().unwrap();
+        let bound = 0.06 * number("cycles");
+        assert!((1.0..bound).contains(&number("cycles.margin")), "{row:?}");
+        assert_eq!(row["status"], "sampled");
+        let is_baseline = name.contains("lrr");
+        assert_eq!(
+            number("speedup.margin") == 0.0,
+            is_baseline,
+            "{name}: {row:?}"
+        );
+        assert_eq!(number("speedup") == 1.0, is_baseline, "{name}: {row:?}");
+    }
+    let page = folder.path().join("results/sweep/study.json");
+    let page = json(&std::fs::read_to_string(page).unwrap());
+    let note = page["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("2 of 2 runs are sampled: "), "{note}");
+}
+
 #[test]
 fn settings_that_contradict_are_told_with_a_remedy() {
     for (axes, part) in [
+        (
+            "target = \"bfs\"\nsample_error = \"2\"",
+            "write a percentage",
+        ),
+        (
+            "target = \"bfs\"\nsample_error = \"2%\"\nmax_cycles = 9",
+            "leave one of the two out",
+        ),
         ("target = \"bfs\"\napp = \"./a\"", "both `app` and `target`"),
         ("target = \"bfs\"\nagain = true", "set `max_cycles`, too"),
         (

@@ -122,7 +122,9 @@ mod tests {
         let before = digest(&memory);
         memory.begin_undo();
         memory.write(0, base, &[1; 8]).expect("inside");
-        memory.write(0, base + PAGE_BYTES as u64, &[2]).expect("inside");
+        memory
+            .write(0, base + PAGE_BYTES as u64, &[2])
+            .expect("inside");
         let mut version = memory.keep_both().expect("it was begun");
         let after = digest(&memory);
         memory.exchange(&mut version);

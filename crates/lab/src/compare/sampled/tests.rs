@@ -90,10 +90,26 @@ fn alone(spec: &RunSpec) -> RunReport {
 fn runs_of_a_pass_are_those_of_each_alone() {
     let schedulers = ("sm.warp_scheduler", &["lrr", "gto"][..]);
     let cases = [
-        comparison("gaussian", "gtx480", &[schedulers, ("l2.sets", &["64", "16"])]),
-        comparison("kmeans", "rtx2060-turing", &[schedulers, ("l2.ways", &["16", "4"])]),
-        comparison("nw", "gtx480-gpgpusim4", &[schedulers, ("l1d.sets", &["64", "32"])]),
-        comparison("lud", "titanx-pascal", &[schedulers, ("gpu.max_blocks_per_sm", &["2", "8"])]),
+        comparison(
+            "gaussian",
+            "gtx480",
+            &[schedulers, ("l2.sets", &["64", "16"])],
+        ),
+        comparison(
+            "kmeans",
+            "rtx2060-turing",
+            &[schedulers, ("l2.ways", &["16", "4"])],
+        ),
+        comparison(
+            "nw",
+            "gtx480-gpgpusim4",
+            &[schedulers, ("l1d.sets", &["64", "32"])],
+        ),
+        comparison(
+            "gaussian",
+            "titanx-pascal",
+            &[schedulers, ("gpu.max_blocks_per_sm", &["2", "8"])],
+        ),
     ];
     for (at, comparison) in cases.iter().enumerate() {
         let specs = comparison.runs().unwrap();
@@ -113,7 +129,11 @@ fn runs_of_a_pass_are_those_of_each_alone() {
 fn rows_have_estimates_with_margins() {
     let schedulers = ("sm.warp_scheduler", &["lrr", "gto"][..]);
     let (page, reports, _) = made(&comparison("gaussian", "gtx480", &[schedulers]), 1);
-    assert!(page.title.ends_with(", sampled with a bound of 2%"), "{}", page.title);
+    assert!(
+        page.title.ends_with(", sampled with a bound of 2%"),
+        "{}",
+        page.title
+    );
     let names: Vec<&str> = page.table.columns.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names[1..], ESTIMATED.map(|(name, _)| name));
     let at = |name: &str| names.iter().position(|column| *column == name).unwrap();
@@ -130,7 +150,10 @@ fn rows_have_estimates_with_margins() {
         assert!(page.runs[row].command.ends_with(" --sample-error 2%"));
         assert_eq!(page.table.rows[row][at("status")], Cell::from("sampled"));
     }
-    assert_eq!((number(0, "speedup"), number(0, "speedup.margin")), (1.0, 0.0));
+    assert_eq!(
+        (number(0, "speedup"), number(0, "speedup.margin")),
+        (1.0, 0.0)
+    );
     let ratio = number(0, "cycles") / number(1, "cycles");
     assert!((number(1, "speedup") - ratio).abs() < 1e-4);
     assert!(number(1, "speedup.margin") > 0.0);
@@ -139,7 +162,11 @@ fn rows_have_estimates_with_margins() {
         panic!("no bars")
     };
     assert_eq!(chart.axis.label, "speedup over lrr (estimated)");
-    let ends: Vec<f64> = chart.marks.iter().filter_map(|mark| mark.values[1]).collect();
+    let ends: Vec<f64> = chart
+        .marks
+        .iter()
+        .filter_map(|mark| mark.values[1])
+        .collect();
     let (speedup, margin) = (number(1, "speedup"), number(1, "speedup.margin"));
     assert!((ends[0] - (speedup - margin)).abs() < 1e-9 && (ends[1] - ends[0]) > margin);
 }

@@ -101,8 +101,16 @@ impl Finder {
             );
         }
         let sample_error = sample_error(settings)?;
-        let with = ["max_cycles", "max_launches", "time_kernel", "again", "instructions"];
-        let with = with.into_iter().find(|name| setting(settings, name).is_some());
+        let with = [
+            "max_cycles",
+            "max_launches",
+            "time_kernel",
+            "again",
+            "instructions",
+        ];
+        let with = with
+            .into_iter()
+            .find(|name| setting(settings, name).is_some());
         let several = (!inputs.is_empty()).then_some("several programs at once");
         if let (Some(_), Some(other)) = (sample_error, with.or(several)) {
             return Err(format!(
@@ -286,11 +294,13 @@ fn is_on(settings: &Settings, name: &str) -> Result<bool, String> {
 
 /// Bound of the error of a sampled run, if the run is sampled.
 fn sample_error(settings: &Settings) -> Result<Option<f64>, String> {
-    let bound = setting(settings, "sample_error").map(percentage).transpose();
+    let bound = setting(settings, "sample_error")
+        .map(percentage)
+        .transpose();
     bound.map_err(|told| {
-            let value = setting(settings, "sample_error").unwrap_or_default();
-            format!("`sample_error` is `{value}`{HELP}{told}")
-        })
+        let value = setting(settings, "sample_error").unwrap_or_default();
+        format!("`sample_error` is `{value}`{HELP}{told}")
+    })
 }
 
 /// Value of a setting that is a whole number.
