@@ -45,6 +45,14 @@ pub(crate) fn sampling(text: &mut String, report: &SamplingReport, width: Option
              of its last strata had been timed.\n",
         );
     }
+    if report.differing > 0 {
+        let told = format!(
+            "{} timed launches had other results than their execution without timing, with which the \
+             program went on: what they compute depends on the order of threads or on the time.",
+            grouped(report.differing)
+        );
+        text.push_str(&wrapped("", &told, width));
+    }
     text.push('\n');
     strata(text, report, width);
     text.push('\n');
@@ -105,8 +113,8 @@ mod tests {
     use warploom_stats::sampling::{Interval, SamplingReport};
 
     #[test]
-    fn an_interval_wider_than_the_bound_is_pointed_out() {
-        let text = |margin| {
+    fn wide_intervals_and_other_results_are_pointed_out() {
+        let text = |margin, differing| {
             let interval = Interval {
                 value: 100.0,
                 margin,
@@ -116,7 +124,7 @@ mod tests {
                 confidence: 0.95,
                 launches: 9,
                 timed: 4,
-                differing: 0,
+                differing,
                 warp_instructions: 0,
                 thread_instructions: 0,
                 estimates: [("cycles".to_owned(), interval)].into(),
@@ -126,7 +134,15 @@ mod tests {
             sampling(&mut text, &report, None);
             text
         };
-        assert!(text(3.0).contains("wider than the bound"), "{}", text(3.0));
-        assert!(!text(2.0).contains("wider"), "{}", text(2.0));
+        let (wide, exact) = (text(3.0, 2), text(2.0, 0));
+        assert!(wide.contains("wider than the bound"), "{wide}");
+        assert!(
+            wide.contains("\n2 timed launches had other results"),
+            "{wide}"
+        );
+        assert!(
+            !exact.contains("wider") && !exact.contains("other results"),
+            "{exact}"
+        );
     }
 }

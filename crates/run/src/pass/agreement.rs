@@ -57,9 +57,14 @@ impl Session {
             self.check_cluster(&launch.launch, kernel, blocks_per_sm)?;
             Ok(blocks_per_sm as usize * self.spec().gpu.sms as usize)
         });
-        match own.map_err(|error| error.to_string())? {
-            same if same == resident => Ok(()),
-            other => Err(format!(
+        let held = |resident: usize| launch.grid.count().min(resident as u64);
+        let (other, resident) = (
+            held(own.map_err(|error| error.to_string())?),
+            held(resident),
+        );
+        match other == resident {
+            true => Ok(()),
+            false => Err(format!(
                 "its machine holds {other} blocks of `{kernel}` at once, and not {resident}, so that \
                  they run in another order"
             )),

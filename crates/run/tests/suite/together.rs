@@ -240,6 +240,14 @@ fn machines_with_other_caches_share_a_pass() {
     check(&machines, Mixing::default);
 }
 
+/// A machine that holds the whole grid takes blocks in the same order as one that holds more.
+#[test]
+fn machines_of_which_each_holds_the_grid_share_a_pass() {
+    let machines = ["gpu.kernel_launch_cycles=100", "gpu.max_blocks_per_sm=7"]
+        .map(|set| machine("gtx480", &[set]));
+    check(&machines, Mixing::default);
+}
+
 /// Texture caches keep their lines, so that it matters which SM reads what.
 #[test]
 fn textures_are_read_on_the_sms_of_each_machine() {
