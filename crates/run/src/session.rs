@@ -4,7 +4,7 @@ mod machine;
 mod sampled;
 mod timed;
 
-pub use sampled::{OnMachine, Together};
+pub use sampled::{OnEach, OnMachine};
 pub use timed::{Timed, TimedBlocks};
 
 use crate::assembled::assembled;

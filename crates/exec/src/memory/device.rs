@@ -16,7 +16,6 @@ mod undo;
 
 pub(crate) use address_space::block_of;
 pub use address_space::{Allocation, PAGE_BYTES};
-pub use rollback::Version;
 
 use address_space::{AddressSpace, LIVE, NO_PAGE, NUMBER, page_parts, page_spans};
 use undo::Undo;
@@ -77,6 +76,10 @@ struct Page {
     /// Bit mask of the bytes that were written. Present if the memory tracks initialisation.
     written: Option<Box<[u64]>>,
 }
+
+/// Contents of memory before or after a launch, where the launch changed them.
+#[derive(Clone, Debug)]
+pub struct Version(Undo<Page>);
 
 /// Contents of the global and constant memory of every process, indexed by address-space
 /// identifier.

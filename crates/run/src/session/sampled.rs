@@ -20,7 +20,7 @@ pub enum OnMachine {
 }
 
 /// Function that receives the progress of one of several runs, with its number.
-pub type Together<'a> = &'a mut dyn FnMut(usize, &Progress) -> ControlFlow<()>;
+pub type OnEach<'a> = &'a mut dyn FnMut(usize, &Progress) -> ControlFlow<()>;
 
 impl Session {
     /// Runs a sampled program on the machines of several sessions, at least one, by a single pass
@@ -32,7 +32,7 @@ impl Session {
     pub fn run_together(
         sessions: &[Self],
         program: &mut dyn HostProgram,
-        progress: Together<'_>,
+        progress: OnEach<'_>,
     ) -> Result<Vec<OnMachine>, RunError> {
         let machines = sessions.iter().map(|session| {
             let sampler = session.sampler()?;

@@ -1,11 +1,7 @@
 //! Undoing a launch: what it overwrites is kept until the caller decides.
 
 use super::undo::Undo;
-use super::{DeviceMemory, Page};
-
-/// Contents of memory before or after a launch, where the launch changed them.
-#[derive(Clone, Debug)]
-pub struct Version(Undo<Page>);
+use super::{DeviceMemory, Page, Version};
 
 impl DeviceMemory {
     /// Keeps from now on what writes change, until [`undo`](Self::undo) or [`keep`](Self::keep) is
