@@ -45,7 +45,7 @@ pub enum Event<'a> {
     Apart {
         /// Name of the run.
         label: &'a str,
-        /// Reason for it.
+        /// Reason why it does not.
         why: &'a str,
     },
     /// The end of a run.

@@ -73,8 +73,8 @@ impl Interval {
         }
     }
 
-    /// This quantity over another one. The margins count as independent, as squares, which is too
-    /// much where errors have a common part.
+    /// Ratio of the quantity to another one. The margins count as independent, as squares, which is
+    /// too much where errors have a common part.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {
         let value = self.value / other.value;

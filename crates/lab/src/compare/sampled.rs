@@ -92,7 +92,7 @@ pub(super) fn interval_marks(shown: &[Option<Shown>], bars: usize) -> Vec<Mark> 
         let rows = all.iter().skip(bar).step_by(bars);
         let value = |row: &Option<SamplingReport>| {
             let Interval { value, margin } = ratio(row.as_ref()?, first);
-            Some(value + sign * margin)
+            (margin > 0.0).then_some(value + sign * margin)
         };
         Mark {
             name: "95% interval".to_owned(),
@@ -105,8 +105,8 @@ pub(super) fn interval_marks(shown: &[Option<Shown>], bars: usize) -> Vec<Mark> 
 }
 
 impl Comparison {
-    /// Cells of a sampled run on a machine, after those of the keys. `first` is the run of the first
-    /// row.
+    /// Cells of a sampled run on a machine, after those of the keys. `first` is the run of the
+    /// first row.
     pub(super) fn estimated(
         &self,
         (report, sampling): (&RunReport, &SamplingReport),
@@ -168,9 +168,9 @@ fn timed(runs: &[(&str, &SamplingReport)], bound: f64) -> Option<String> {
     };
     Some(format!(
         "sampled: {timed} of {} launches were timed for each run, and the others executed without \
-         timing. Values are estimates for all launches with margins at 95% confidence, for a bound of \
-         {} of the cycles; `bound` and scheduler cycles by cause are those of the timed launches \
-         (docs/comparing.md, Sampled comparisons)",
+         timing. Values are estimates for all launches with margins at 95% confidence, for a bound \
+         of {} of the cycles; `bound` and scheduler cycles by cause are those of the timed \
+         launches (docs/comparing.md, Sampled comparisons)",
         grouped(launches),
         percent(bound)
     ))
@@ -227,8 +227,8 @@ fn differing(runs: &[(&str, &SamplingReport)]) -> Option<String> {
     (!names.is_empty()).then(|| {
         format!(
             "timed launches had other results than their execution without timing, with which the program \
-             went on: what they compute depends on the order of threads or on the time. Number for each \
-             run: {}",
+             went on: what they compute depends on the order of threads or on the time. Number for \
+             each run: {}",
             names.join("; ")
         )
     })

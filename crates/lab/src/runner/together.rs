@@ -41,7 +41,7 @@ fn is_same_program(one: &RunSpec, other: &RunSpec) -> bool {
     sampled && one.input.digest == other.input.digest && machine(one) == machine(other)
 }
 
-/// What decides how many blocks a machine holds at once.
+/// Resources that decide how many blocks a machine holds at once.
 fn room(gpu: &GpuSpec) -> [u32; 5] {
     let sm = &gpu.sm;
     let blocks = gpu.gpu.max_blocks_per_sm.unwrap_or(u32::MAX);

@@ -61,7 +61,7 @@ impl Pending {
         self.forget();
     }
 
-    /// Forgets the launches.
+    /// Forgets all launches so far.
     pub fn forget(&mut self) {
         self.launches.clear();
         self.entries = 0;

@@ -36,7 +36,8 @@ pub(super) fn agree(one: &Session, other: &Session) -> Result<(), &'static str> 
     }
 }
 
-/// What decides which instructions an assembler makes for a machine; nothing if it makes none.
+/// Settings that decide which instructions an assembler makes for a machine; `None` if it makes
+/// none.
 fn assembler(spec: &GpuSpec) -> Option<String> {
     let order = spec.sm.instruction_order == InstructionOrder::Assembler;
     let assembles = spec.sm.folds_instructions || order;

@@ -25,7 +25,7 @@ impl Session {
         gpu
     }
 
-    /// Empty device memory.
+    /// Device memory without allocations.
     pub(crate) fn memory(&self) -> DeviceMemory {
         let mut memory = DeviceMemory::new(self.options.memory_bytes);
         if self.options.checks.uninitialised {

@@ -185,9 +185,9 @@ impl PageBuilder<'_> {
         };
         Some(format!(
             "{sampled} of {all} runs are sampled: what is measured is an estimate for all launches, with \
-             its margin at 95% confidence beside it, and a speedup whose interval contains 1 decides \
-             nothing; `bound` and scheduler cycles by cause are those of the timed launches \
-             (docs/comparing.md, Sampled comparisons){differing}"
+             its margin at 95% confidence beside it, and a speedup whose interval contains 1 \
+             decides nothing; `bound` and scheduler cycles by cause are those of the timed \
+             launches (docs/comparing.md, Sampled comparisons){differing}"
         ))
     }
 

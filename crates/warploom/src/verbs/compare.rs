@@ -80,9 +80,9 @@ pub struct Args {
     /// Stop each run after this many launches of the program, without checking the outputs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_launches: Option<u64>,
-    /// Time only as many launches of each run as it takes to estimate its cycles with an error of at
-    /// most this, such as 2%, at 95% confidence, and execute the others without timing, once for all
-    /// machines that agree. Values are estimates with margins
+    /// Time only as many launches of each run as it takes to estimate its cycles with an error of
+    /// at most this, such as 2%, at 95% confidence, and execute the others without timing, once for
+    /// all machines that agree. Values are estimates with margins
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     sample_error: Option<f64>,
     /// Folder for data, picture and stored runs, as for `reproduce`; `report` makes a page of it
