@@ -69,6 +69,10 @@ pub struct KernelAnalysis {
     pub hot_l2_bank: Option<f64>,
     /// Verdict: what bounds the kernel, over all parts and causes that are counted.
     pub bound: Bound,
+    /// Bound of the kernel if the policy is the bound and holding warps back costs no time, which a
+    /// run under another policy tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_without_policy: Option<Bound>,
     /// Category of GPUDuet: the part of its six that bounds the kernel (section 4.2).
     pub category: Category,
     /// Room for more TLP by GPUDuet's six parts (Table 3).
@@ -185,6 +189,7 @@ impl Launches<'_> {
             units: UnitUse::new(machine.spec, figures, cycles),
             hot_l2_bank: busy(figures),
             bound: evidence.bound(),
+            bound_without_policy: evidence.bound_without_policy(),
             category: Category::of(&utilisation),
             class,
             duet: DuetAnalysis::new(machine.spec, longest, &utilisation, class),

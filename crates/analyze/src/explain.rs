@@ -283,11 +283,7 @@ impl Subject<'_> {
                 "The fetch of instructions bounds `{kernel}`: in {share} of the scheduler cycles \
                  no warp has a decoded instruction."
             ),
-            Bound::Policy => format!(
-                "The scheduling policy holds ready warps of `{kernel}` back in {share} of the \
-                 scheduler cycles, more than any other cause, and {idle}. Whether that costs time, \
-                 cycles under another policy tell."
-            ),
+            Bound::Policy => self.policy_in_words(&share, &idle),
             _ => format!(
                 "The load/store units bound `{kernel}`: {}{}{}{}{}.",
                 self.full_in_words(),
@@ -297,6 +293,29 @@ impl Subject<'_> {
                 self.queues_in_words()
             ),
         }
+    }
+
+    /// Sentences on a policy that holds warps back in a share of the cycles. A part that would be
+    /// the bound without it comes first.
+    fn policy_in_words(&self, share: &str, idle: &str) -> String {
+        let (fullest, also) = match self.analysis.bound_without_policy {
+            Some(Bound::Part(part)) => {
+                let used = percent(self.analysis.utilisation_with_blocks.of(part));
+                let name = part.name();
+                let fullest = format!(
+                    "The fullest part, {name}, is used at {used} of its peak while SMs hold \
+                     blocks; the"
+                );
+                (fullest, String::new())
+            }
+            _ => ("The".to_owned(), format!(", and {idle}")),
+        };
+        format!(
+            "{fullest} scheduling policy holds ready warps of `{}` back in {share} of the \
+             scheduler cycles, more than any other cause{also}. Whether that costs time, cycles \
+             under another policy tell.",
+            self.name()
+        )
     }
 
     /// Sentence on atomics as the bound, for which all warps wait in a share of the cycles.

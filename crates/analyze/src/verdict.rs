@@ -184,6 +184,8 @@ pub(crate) struct Evidence<'a> {
     block_threads: u32,
     /// Utilisation while there are blocks.
     with_blocks: &'a Utilisation,
+    /// True if the cycles in which the policy holds warps back are left out.
+    without_policy: bool,
 }
 
 impl<'a> Evidence<'a> {
@@ -201,7 +203,20 @@ impl<'a> Evidence<'a> {
             facts,
             block_threads,
             with_blocks,
+            without_policy: false,
         }
+    }
+
+    /// The next bound where the policy is the first one: what bounds the kernel if holding warps
+    /// back costs no time. `None` where another thing than the policy is the bound, and where
+    /// schedulers wait for nothing else.
+    pub(crate) fn bound_without_policy(&self) -> Option<Bound> {
+        let without = Self {
+            without_policy: true,
+            ..*self
+        };
+        let next = (self.bound() == Bound::Policy).then(|| without.bound());
+        next.filter(|bound| *bound != Bound::Policy)
     }
 
     /// The bound of the kernel.
@@ -388,7 +403,10 @@ impl<'a> Evidence<'a> {
     fn largest_cause(&self) -> Bound {
         let waits = |bound: &Bound| bound.waits(self.figures);
         let larger = |a: &Bound, b: &Bound| waits(a).total_cmp(&waits(b));
-        CAUSES.into_iter().max_by(larger).unwrap_or(Bound::IdleSms)
+        let counts = |bound: &Bound| *bound != Bound::Policy || !self.without_policy;
+        let others = CAUSES.into_iter().filter(|bound| counts(bound));
+        let largest = others.max_by(larger).filter(|bound| waits(bound) > 0.0);
+        largest.unwrap_or(Bound::Policy)
     }
 }
 

@@ -4,10 +4,19 @@ use warploom_analyze::{Machine, analyze};
 use warploom_config::GpuSpec;
 use warploom_stats::result::{Begun, RunReport};
 
-/// Bound of the kernel of a run that took the most cycles, or of several programs together, as `run
-/// --explain` names it. `None` where nothing was timed. `sustainable` is the share of the network's
+/// Bound of a run in a few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunBound {
+    /// Bound of the kernel of the run that took the most cycles, or of several programs together,
+    /// as `run --explain` names it.
+    pub name: &'static str,
+    /// Bound if that is the scheduling policy, and holding warps back costs no time.
+    pub without_policy: Option<&'static str>,
+}
+
+/// Bound of a run. `None` where nothing was timed. `sustainable` is the share of the network's
 /// peak that the machine sustains.
-pub fn bound(gpu: &GpuSpec, sustainable: f64, report: &RunReport) -> Option<&'static str> {
+pub fn bound(gpu: &GpuSpec, sustainable: f64, report: &RunReport) -> Option<RunBound> {
     if report.begun() < Begun::Instructions {
         return None;
     }
@@ -16,5 +25,8 @@ pub fn bound(gpu: &GpuSpec, sustainable: f64, report: &RunReport) -> Option<&'st
         0 | 1 => analysis.longest().0,
         _ => &analysis.whole,
     };
-    Some(kernel.bound.name())
+    Some(RunBound {
+        name: kernel.bound.name(),
+        without_policy: kernel.bound_without_policy.map(|bound| bound.name()),
+    })
 }

@@ -1,6 +1,7 @@
 //! Comparisons: one input, or several at once, on machines that differ in some keys.
 
 mod columns;
+mod held;
 mod notes;
 mod programs;
 mod sampled;
@@ -16,6 +17,7 @@ use crate::figure::Figure;
 use crate::runs::{Runs, UsedRun};
 use crate::spec::{Input, MachineVariant, RunSpec, machine_name, percent};
 use columns::energy_cells;
+use held::{Compared, judged};
 use sampled::interval_marks;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -218,6 +220,12 @@ impl Comparison {
             .iter()
             .map(|row| self.energy(specs, row.as_ref()?))
             .collect();
+        let compared: Vec<Compared<'_>> = specs
+            .iter()
+            .zip(reports)
+            .map(|(spec, report)| (spec, report.as_deref()))
+            .collect();
+        let judged = judged(&compared);
         let combinations = self.combinations();
         let row = |(at, values): (usize, &Vec<&str>)| {
             let Shown { run, report } = shown[at].as_ref()?;
@@ -225,12 +233,12 @@ impl Comparison {
             let names = values.chain(self.searched(specs, *run));
             let mix = self.programs.as_ref();
             let mix = mix.map_or_else(Vec::new, |programs| programs.cells(report));
-            let machine = &specs[*run].machine.spec;
+            let bound = judged[*run].bound;
             let measured = match (&report.sampling, first) {
                 (Some(sampling), Some(first)) => {
-                    self.estimated((report, sampling), machine, &first.report)
+                    self.estimated((report, sampling), bound, &first.report)
                 }
-                _ => self.measured(report, machine, speedups[at]),
+                _ => self.measured(report, bound, speedups[at]),
             };
             let cells = names.chain(measured).chain(mix);
             let energy = energies[at].as_ref().map(|energy| {
@@ -451,10 +459,13 @@ fn compared(used: &[UsedRun]) -> impl Iterator<Item = &UsedRun> + Clone {
 fn causes(used: &[UsedRun]) -> Vec<Chart> {
     let runs = compared(used);
     let first = runs.clone().next();
-    let of = runs.map(|(spec, report)| CausesOf {
+    let pairs = runs.clone().map(|(spec, report)| (spec, Some(&**report)));
+    let judged = judged(&pairs.collect::<Vec<_>>());
+    let of = runs.zip(&judged).map(|((spec, report), judged)| CausesOf {
         name: &spec.machine.name,
         causes: &report.totals.figures.stalls,
         time: first.map(|(_, first)| 1.0 / speedup(report, first)),
+        holds_at_no_cost: judged.at_no_cost,
     });
     causes_chart(&of.collect::<Vec<_>>()).into_iter().collect()
 }

@@ -30,7 +30,7 @@ mod store;
 mod verdict;
 
 pub use allocated::{Allocate, Subject};
-pub use bound::bound;
+pub use bound::{RunBound, bound};
 pub use claims::{Claim, claim, claims, claims_on};
 pub use compare::{Comparison, Programs, Vary, measured_columns, sampled_columns, speedup};
 pub use costs::{Cost, CostBasis, cost};

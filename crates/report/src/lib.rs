@@ -14,6 +14,7 @@ mod equal;
 mod figure;
 mod format;
 mod gpgpusim;
+mod held;
 mod html;
 mod outcome;
 pub mod page;
@@ -43,6 +44,7 @@ pub use figure::{
 };
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;
+pub use held::holds_at_no_cost;
 pub use html::{Imprint, html};
 pub use outcome::{
     LaunchTime, idle_sms_told, launch_share, long_launches_told, outcome_told, unbegun_told,

@@ -23,6 +23,15 @@ pub const CAUSES: [&str; 9] = [
     "policy",
 ];
 
+/// Name in charts of the cause `policy` of runs that are no slower than others which differ only in
+/// the warp scheduler.
+const AT_NO_COST: &str = "policy, at no cost";
+
+/// Names of the parts of bars in their order.
+pub(crate) fn parts() -> impl Iterator<Item = &'static str> {
+    CAUSES.into_iter().chain([AT_NO_COST])
+}
+
 /// Series of the parts of runs, times `scale`: those with the largest sums, then all others
 /// together.
 pub(crate) fn stacked(runs: &[&BTreeMap<String, f64>], scale: f64) -> Vec<BarSeries> {
@@ -59,6 +68,21 @@ pub struct CausesOf<'a> {
     /// Time of the run over that of its baseline, for the same work: the inverse of its speedup.
     /// `None` without a baseline.
     pub time: Option<f64>,
+    /// True if the policy holds ready warps back, and the run is no slower than another one that
+    /// differs only in the warp scheduler.
+    pub holds_at_no_cost: bool,
+}
+
+impl CausesOf<'_> {
+    /// Share of the schedulers' cycles with a cause.
+    fn share(&self, cause: &str) -> f64 {
+        let counted = match (cause, self.holds_at_no_cost) {
+            ("policy", true) | (AT_NO_COST, false) => return 0.0,
+            (AT_NO_COST, true) => "policy",
+            (cause, _) => cause,
+        };
+        self.causes.get(counted).copied().unwrap_or(0.0)
+    }
 }
 
 /// The schedulers' cycles of runs by cause. The height of a bar is the run's time over that of its
@@ -72,11 +96,11 @@ pub fn causes_chart(runs: &[CausesOf<'_>]) -> Option<Chart> {
     let known = |time: &f64| time.is_finite() && *time > 0.0;
     let times: Option<Vec<f64>> = counted.iter().map(|run| run.time.filter(known)).collect();
     let height = |run: usize| times.as_ref().map_or(1.0, |times| times[run]);
-    let value = |cause: &str, run: usize| counted[run].causes.get(cause).map(|of| of * height(run));
-    let series = CAUSES.map(|cause| BarSeries {
+    let value = |cause: &str, run: usize| counted[run].share(cause) * height(run);
+    let series = parts().map(|cause| BarSeries {
         name: cause.to_owned(),
         values: (0..counted.len())
-            .map(|run| Some(value(cause, run).unwrap_or(0.0)))
+            .map(|run| Some(value(cause, run)))
             .collect(),
     });
     let any = |series: &BarSeries| series.values.iter().flatten().any(|value| *value > 0.0);
@@ -96,7 +120,7 @@ pub fn causes_chart(runs: &[CausesOf<'_>]) -> Option<Chart> {
         title: "Scheduler cycles by cause".to_owned(),
         axis,
         groups: counted.iter().map(|run| run.name.to_owned()).collect(),
-        series: series.into_iter().filter(any).collect(),
+        series: series.filter(any).collect(),
         marks: Vec::new(),
     }))
 }
@@ -104,7 +128,7 @@ pub fn causes_chart(runs: &[CausesOf<'_>]) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::{CausesOf, causes_chart};
-    use crate::figure::{BarChart, Chart};
+    use crate::figure::{BarChart, BarSeries, Chart};
     use std::collections::BTreeMap;
 
     fn causes(pairs: &[(&str, f64)]) -> BTreeMap<String, f64> {
@@ -132,7 +156,12 @@ mod tests {
             ]),
             BTreeMap::new(),
         );
-        let row = |name, causes, time| CausesOf { name, causes, time };
+        let row = |name, causes, time| CausesOf {
+            name,
+            causes,
+            time,
+            holds_at_no_cost: false,
+        };
         let rows = [
             row("lrr", &lrr, None),
             row("none", &none, None),
@@ -149,6 +178,26 @@ mod tests {
         assert_eq!(causes_chart(&vec![rows[0].clone(); 41]), None);
     }
 
+    #[test]
+    fn a_policy_that_costs_no_time_has_a_part_of_its_own() {
+        let held = causes(&[("issued", 0.1), ("policy", 0.9)]);
+        let row = |holds_at_no_cost| CausesOf {
+            name: "two-level",
+            causes: &held,
+            time: None,
+            holds_at_no_cost,
+        };
+        let chart = stacks(&[row(true), row(false)]);
+        let named = |s: &BarSeries| (s.name.clone(), s.values.clone());
+        let expected = [
+            ("issued", [0.1, 0.1]),
+            ("policy", [0.0, 0.9]),
+            ("policy, at no cost", [0.9, 0.0]),
+        ];
+        let expected = expected.map(|(name, values)| (name.to_owned(), values.map(Some).to_vec()));
+        assert_eq!(chart.series.iter().map(named).collect::<Vec<_>>(), expected);
+    }
+
     /// A run that takes 1.5 times as long as its baseline has a bar that is 1.5 times as high.
     #[test]
     fn bars_are_as_high_as_runs_are_long() {
@@ -157,6 +206,7 @@ mod tests {
             name,
             causes: &same,
             time: Some(time),
+            holds_at_no_cost: false,
         };
         let chart = stacks(&[row("lrr", 1.0), row("gto", 1.5)]);
         let sum = |at: usize| -> f64 { chart.series.iter().filter_map(|s| s.values[at]).sum() };

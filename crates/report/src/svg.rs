@@ -60,9 +60,10 @@ const SERIES: [Ink; 7] = [
     Ink(RGBColor(40, 80, 230), "#8FA8FF"),
 ];
 /// Colours after those of [`SERIES`], for charts whose series have colours of their own.
-const FURTHER: [Ink; 2] = [
+const FURTHER: [Ink; 3] = [
     Ink(RGBColor(120, 60, 20), "#C9986B"),
     Ink(RGBColor(190, 30, 60), "#FF8095"),
+    Ink(RGBColor(228, 170, 182), "#8C4D58"),
 ];
 const MARKS: [Ink; 2] = [
     Ink(RGBColor(120, 129, 139), "#9198A1"),

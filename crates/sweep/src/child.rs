@@ -4,7 +4,7 @@
 use crate::folder::Folder;
 use crate::host::{host, peak_bytes, reset_peak};
 use crate::plan::PlannedRun;
-use crate::record::{Cost, Summary, store};
+use crate::record::{Cost, RunBound, Summary, store};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -20,9 +20,9 @@ pub trait Simulator {
     /// If the input is refused, with place and remedy.
     fn simulate(&mut self, run: &PlannedRun) -> Result<RunReport, String>;
 
-    /// Bound of a run that was made, in a few words, if that is known.
-    fn bound(&mut self, _run: &PlannedRun, _report: &RunReport) -> Option<String> {
-        None
+    /// Bound of a run that was made, if that is known.
+    fn bound(&mut self, _run: &PlannedRun, _report: &RunReport) -> RunBound {
+        RunBound::default()
     }
 
     /// Largest resident memory in bytes of the processes that the last run has started.

@@ -6,7 +6,7 @@ use crate::plan::{Plan, PlannedRun, Sweep};
 use crate::record::{Cost, Facts, Record, Summary, failure};
 use std::collections::HashMap;
 use warploom_report::page::{Cell, Column};
-use warploom_report::{ColumnType, OF_RUN, REACHED, reached_cells};
+use warploom_report::{ColumnType, OF_RUN, REACHED, holds_at_no_cost, reached_cells};
 use warploom_stats::result::Launches;
 use warploom_stats::sampling::Interval;
 
@@ -38,6 +38,9 @@ pub struct Row {
     pub digest: Option<String>,
     /// True if the run finished and nothing compared its outputs.
     pub is_unchecked: bool,
+    /// True if the policy holds ready warps back, and the run is no slower than another one of the
+    /// sweep that differs only in the warp scheduler.
+    pub holds_at_no_cost: bool,
     /// Bound and progress of the run, if it has a result.
     pub facts: Option<Facts>,
 }
@@ -107,7 +110,13 @@ pub struct Collector<'a> {
     sweep: &'a Sweep,
     /// Speeds of the baselines, by the values of the other axes.
     baselines: HashMap<Vec<String>, Speed>,
+    /// Speeds of the runs that no policy bounds, by the values of all axes but that of warp
+    /// schedulers.
+    not_held: HashMap<Vec<String>, Vec<Speed>>,
 }
+
+/// Axis of warp schedulers.
+const SCHEDULERS: &str = "sm.warp_scheduler";
 
 /// Speed of a run as far as others compare with it.
 #[derive(Clone, Debug)]
@@ -158,7 +167,8 @@ impl Speed {
 }
 
 impl<'a> Collector<'a> {
-    /// Prepares the collection. With a baseline, its runs are read.
+    /// Prepares the collection. With a baseline, its runs are read, and all runs where schedulers
+    /// are compared.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -167,20 +177,55 @@ impl<'a> Collector<'a> {
             folder,
             sweep,
             baselines: HashMap::new(),
+            not_held: HashMap::new(),
         };
-        if collector.has_baseline() {
-            for run in Plan::open(folder)? {
-                let run = run?;
-                if let (true, others) = collector.baseline(&run.values)
-                    && let Some(record) = Record::open(folder, &run.key)?
-                {
-                    collector
-                        .baselines
-                        .insert(others, Speed::of(&record.summary));
-                }
+        if !collector.has_baseline() && !collector.compares_schedulers() {
+            return Ok(collector);
+        }
+        for run in Plan::open(folder)? {
+            let run = run?;
+            let (is_baseline, others) = collector.baseline(&run.values);
+            let is_baseline = is_baseline && collector.has_baseline();
+            if !is_baseline && !collector.compares_schedulers() {
+                continue;
+            }
+            let Some(record) = Record::open(folder, &run.key)? else {
+                continue;
+            };
+            let speed = Speed::of(&record.summary);
+            if collector.compares_schedulers()
+                && record.summary.facts.bound_without_policy.is_none()
+            {
+                let others = collector.without_scheduler(&run.values);
+                let speeds = collector.not_held.entry(others).or_default();
+                speeds.push(speed.clone());
+            }
+            if is_baseline {
+                collector.baselines.insert(others, speed);
             }
         }
         Ok(collector)
+    }
+
+    /// True if runs under several warp schedulers are compared.
+    fn compares_schedulers(&self) -> bool {
+        self.sweep.axes.iter().any(|axis| axis == SCHEDULERS)
+    }
+
+    /// Values of all axes but that of warp schedulers.
+    fn without_scheduler(&self, values: &[String]) -> Vec<String> {
+        let named = self.sweep.axes.iter().zip(values);
+        let others = named.filter(|(axis, _)| *axis != SCHEDULERS);
+        others.map(|(_, value)| value.clone()).collect()
+    }
+
+    /// The bound of a run whose policy holds ready warps back at no cost, which is another one than
+    /// the policy.
+    fn bound_at_no_cost(&self, run: &PlannedRun, summary: &Summary) -> Option<String> {
+        let bound = summary.facts.bound_without_policy.clone()?;
+        let others = self.not_held.get(&self.without_scheduler(&run.values))?;
+        let speed = Speed::of(summary);
+        holds_at_no_cost(others.iter().map(|other| speed.over(other))).then_some(bound)
     }
 
     /// True if runs may be cut at a number of cycles.
@@ -271,10 +316,15 @@ impl<'a> Collector<'a> {
             launches: run.launches,
             digest: None,
             is_unchecked: false,
+            holds_at_no_cost: false,
             facts: None,
         };
         let none = || vec![Cell::None; self.columns().len()];
-        if let Some(record) = Record::open(self.folder, &run.key)? {
+        if let Some(mut record) = Record::open(self.folder, &run.key)? {
+            let bound = self.bound_at_no_cost(&run, &record.summary);
+            let holds_at_no_cost = bound.is_some();
+            let named = &mut record.summary.facts.bound;
+            *named = bound.or(named.take());
             let status = match record.summary.outcome.as_str() {
                 "finished" if record.summary.facts.sampled.is_some() => "sampled",
                 "finished" => "finished",
@@ -292,6 +342,7 @@ impl<'a> Collector<'a> {
                 facts,
                 digest,
                 is_unchecked,
+                holds_at_no_cost,
                 ..row(status, cells, String::new(), cost)
             });
         }

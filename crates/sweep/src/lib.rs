@@ -42,7 +42,7 @@ pub use pattern::Pattern;
 pub use plan::{Plan, PlanError, PlanIndex, PlannedRun, Resolved, Sweep};
 pub use read::{Known, Refused, read, read_cluster};
 pub use record::{
-    Cost, Facts, Failure, FailureKind, Record, Summary, failure, forget_failure, store,
+    Cost, Facts, Failure, FailureKind, Record, RunBound, Summary, failure, forget_failure, store,
     store_failure,
 };
 pub use spec::{

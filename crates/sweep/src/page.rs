@@ -55,9 +55,18 @@ pub struct PageBuilder<'a> {
     /// Cycles at which runs were cut.
     limits: BTreeSet<u64>,
     doubts: Doubts,
-    /// Names of the first runs, with shares of their schedulers' cycles by cause, and the speedup
-    /// over the baseline.
-    causes: Vec<(String, BTreeMap<String, f64>, Option<f64>)>,
+    causes: Vec<Causes>,
+}
+
+/// The schedulers' cycles of a run.
+struct Causes {
+    /// Name of the run.
+    name: String,
+    /// Shares of the cycles by cause.
+    shares: BTreeMap<String, f64>,
+    /// Speedup over the baseline, if there is one.
+    speedup: Option<f64>,
+    holds_at_no_cost: bool,
 }
 
 impl<'a> PageBuilder<'a> {
@@ -125,8 +134,12 @@ impl<'a> PageBuilder<'a> {
             if self.sweep.runs <= MOST_ROWS {
                 let speedup = self.columns.iter().position(|own| own.name == "speedup");
                 let speedup = speedup.and_then(|at| row.cells[at].number());
-                self.causes
-                    .push((row.name.clone(), facts.causes.clone(), speedup));
+                self.causes.push(Causes {
+                    name: row.name.clone(),
+                    shares: facts.causes.clone(),
+                    speedup,
+                    holds_at_no_cost: row.holds_at_no_cost,
+                });
             }
         }
         let metric = self.metric.and_then(|at| row.cells[at].number());
@@ -178,10 +191,11 @@ impl<'a> PageBuilder<'a> {
     /// Chart of the schedulers' cycles of the runs by cause, if they are few.
     fn causes(&self) -> Vec<Chart> {
         let runs = self.causes.iter();
-        let runs = runs.map(|(name, causes, speedup)| CausesOf {
-            name,
-            causes,
-            time: speedup.map(|speedup| 1.0 / speedup),
+        let runs = runs.map(|run| CausesOf {
+            name: &run.name,
+            causes: &run.shares,
+            time: run.speedup.map(|speedup| 1.0 / speedup),
+            holds_at_no_cost: run.holds_at_no_cost,
         });
         causes_chart(&runs.collect::<Vec<_>>())
             .into_iter()

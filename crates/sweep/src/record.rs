@@ -60,6 +60,9 @@ pub struct Facts {
     pub limit: Option<String>,
     /// Bound of the kernel that took the most cycles, as `run --explain` names it.
     pub bound: Option<String>,
+    /// Bound if that is the scheduling policy, and holding warps back costs no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_without_policy: Option<String>,
     /// Number of blocks of the launch with the most.
     pub largest_grid: Option<u64>,
     /// Progress of the run before its first instruction.
@@ -109,8 +112,17 @@ fn estimate(sampling: &SamplingReport, name: &str) -> Option<Interval> {
     sampling.estimates.get(name).copied()
 }
 
+/// Bound of a run in a few words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunBound {
+    /// Bound of the kernel that took the most cycles; `None` where nothing was timed.
+    pub name: Option<String>,
+    /// Bound if that is the scheduling policy, and holding warps back costs no time.
+    pub without_policy: Option<String>,
+}
+
 impl Facts {
-    fn new(report: &RunReport, bound: Option<String>) -> Self {
+    fn new(report: &RunReport, bound: RunBound) -> Self {
         let key = |name: &str| match report.gpu.config.get(name) {
             Some(ConfigValue::Integer(value)) => u64::try_from(*value).unwrap_or(0),
             _ => 0,
@@ -119,7 +131,8 @@ impl Facts {
         let grids = report.kernels.iter().map(|kernel| kernel.grid.count());
         Self {
             limit: first.map(|kernel| kernel.occupancy_limit.clone()),
-            bound,
+            bound: bound.name,
+            bound_without_policy: bound.without_policy,
             largest_grid: grids.max().filter(|_| report.processes.is_empty()),
             begun: report.begun(),
             sms: key("gpu.sms"),
@@ -182,13 +195,13 @@ impl FailureKind {
 }
 
 impl Summary {
-    /// Summary of a result. `bound` is what bound the run, if that is known. Of a sampled run,
-    /// cycles and rates are the estimates for all launches.
+    /// Summary of a result, with what bound the run. Of a sampled run, cycles and rates are the
+    /// estimates for all launches.
     pub fn new(
         identity: &str,
         subject: &str,
         report: &RunReport,
-        bound: Option<String>,
+        bound: RunBound,
         cost: Cost,
     ) -> Self {
         let figures = &report.totals.figures;

@@ -105,13 +105,21 @@ fn a_policy_that_holds_warps_back_comes_before_a_part_that_is_not_saturated() {
         ];
         analysed("gtx480", launched(1000, &counts))
     };
-    let verdict = "The scheduling policy holds ready warps of `k` back in 57% of the scheduler \
-                   cycles, more than any other cause, and none of schedulers, memories and \
-                   networks is used above 60% while SMs hold blocks (DRAM).";
+    let verdict = "The fullest part, DRAM, is used at 60% of its peak while SMs hold blocks; the \
+                   scheduling policy holds ready warps of `k` back in 57% of the scheduler cycles, \
+                   more than any other cause. Whether that costs time, cycles under another";
     let next = "Next: compare the cycles of other schedulers";
     told(&found(40, 60), Bound::Policy, verdict, next);
     assert_eq!(found(20, 60).bound, Bound::Part(Part::Dram));
     assert_eq!(found(40, 71).bound, Bound::Part(Part::Dram), "saturated");
+    let without = |data: u64| found(40, data).bound_without_policy;
+    assert_eq!(without(60), Some(Bound::Part(Part::Dram)));
+    assert_eq!(without(71), None, "the policy is not the bound");
+    assert_eq!(without(20), Some(Bound::Loads));
+    let verdict = "The scheduling policy holds ready warps of `k` back in 57% of the scheduler \
+                   cycles, more than any other cause, and none of schedulers, memories and \
+                   networks is used above 20% while SMs hold blocks (DRAM).";
+    told(&found(40, 20), Bound::Policy, verdict, next);
 }
 
 /// Schedulers wait for loads most often, and SMs hold no block in a fifth of their cycles.

@@ -2,8 +2,6 @@
 
 use super::sampled::ESTIMATED;
 use super::{Comparison, Vary, is_cut, is_stopped};
-use crate::bound::bound;
-use warploom_config::GpuSpec;
 use warploom_report::page::{Cell, Column};
 use warploom_report::{OF_RUN, REACHED, reached_cells};
 use warploom_stats::energy::EnergyReport;
@@ -81,11 +79,11 @@ impl Comparison {
         columns
     }
 
-    /// Cells of a run on a machine, after those of the keys.
+    /// Cells of a run after those of the keys, with what bound it.
     pub(super) fn measured(
         &self,
         report: &RunReport,
-        machine: &GpuSpec,
+        bound: Option<&str>,
         speedup: Option<f64>,
     ) -> Vec<Cell> {
         let figures = &report.totals.figures;
@@ -102,7 +100,7 @@ impl Comparison {
             rate(figures.dram.utilisation),
             blocks.map_or(Cell::None, |blocks| Cell::Count(blocks.into())),
             text(first.map(|kernel| kernel.occupancy_limit.as_str())),
-            text(bound(machine, warploom_noc::sustainable(machine), report)),
+            text(bound),
             Cell::from(status(report)),
         ];
         if self.max_cycles.is_some() {

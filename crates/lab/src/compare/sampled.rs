@@ -1,10 +1,8 @@
 //! Comparisons of sampled runs: estimates with their margins, and which differences they decide.
 
 use super::{Comparison, Shown};
-use crate::bound::bound;
 use crate::runs::UsedRun;
 use crate::spec::percent;
-use warploom_config::GpuSpec;
 use warploom_report::page::Cell;
 use warploom_report::{Mark, grouped};
 use warploom_stats::result::RunReport;
@@ -105,12 +103,12 @@ pub(super) fn interval_marks(shown: &[Option<Shown>], bars: usize) -> Vec<Mark> 
 }
 
 impl Comparison {
-    /// Cells of a sampled run on a machine, after those of the keys. `first` is the run of the
-    /// first row.
+    /// Cells of a sampled run after those of the keys, with what bound its timed launches. `first` is
+    /// the run of the first row.
     pub(super) fn estimated(
         &self,
         (report, sampling): (&RunReport, &SamplingReport),
-        machine: &GpuSpec,
+        bound: Option<&str>,
         first: &RunReport,
     ) -> Vec<Cell> {
         let pair = |interval: Option<Interval>| match interval {
@@ -132,7 +130,7 @@ impl Comparison {
         let rest = [
             blocks.unwrap_or(Cell::None),
             text(launch.map(|kernel| kernel.occupancy_limit.as_str())),
-            text(bound(machine, warploom_noc::sustainable(machine), report)),
+            text(bound),
             Cell::from("sampled"),
         ];
         pairs.flatten().chain(counts).chain(rest).collect()

@@ -11,7 +11,7 @@ use warploom_report::Chart;
 use warploom_report::page::{Cell, Page};
 use warploom_workloads::Size;
 
-fn comparison() -> Comparison {
+pub(super) fn comparison() -> Comparison {
     let vary = |key: &str, values: &[&str]| Vary {
         key: key.to_owned(),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
@@ -34,7 +34,7 @@ fn comparison() -> Comparison {
     }
 }
 
-fn page_of(comparison: &Comparison) -> Page {
+pub(super) fn page_of(comparison: &Comparison) -> Page {
     let specs = comparison.runs().unwrap();
     let wanted = FigureJob {
         name: comparison.name(),

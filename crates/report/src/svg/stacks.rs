@@ -8,7 +8,7 @@ use super::{
     series_colour, top_of, words,
 };
 use crate::figure::BarChart;
-use crate::stacked::CAUSES;
+use crate::stacked::parts as causes;
 use plotters::prelude::*;
 
 const GROUP_NAME: i32 = 22;
@@ -25,7 +25,7 @@ fn names(chart: &BarChart) -> Vec<&str> {
 /// Colours of the series. Each cause of scheduler cycles has the same one in all charts.
 fn colours(chart: &BarChart) -> Vec<RGBColor> {
     let colour = |(nth, name): (usize, &&str)| {
-        let cause = CAUSES.iter().position(|cause| cause == name);
+        let cause = causes().position(|cause| cause == *name);
         let own = |cause| SERIES.iter().chain(&FURTHER).nth(cause);
         cause
             .and_then(own)
@@ -111,7 +111,7 @@ pub(super) fn narrow(area: &Area<'_>, chart: &BarChart) -> Drawn {
 mod tests {
     use super::colours;
     use crate::figure::{BarChart, BarSeries};
-    use crate::stacked::CAUSES;
+    use crate::stacked::parts as causes;
 
     fn chart(names: &[&str]) -> BarChart {
         let series = names.iter().map(|name| BarSeries {
@@ -126,11 +126,12 @@ mod tests {
 
     #[test]
     fn a_cause_has_one_colour_in_all_charts_and_no_other_has_it() {
-        let all = colours(&chart(&CAUSES));
+        let causes: Vec<_> = causes().collect();
+        let all = colours(&chart(&causes));
         let distinct: Vec<_> = (0..all.len())
             .filter(|at| !all[..*at].contains(&all[*at]))
             .collect();
-        assert_eq!(distinct.len(), CAUSES.len());
+        assert_eq!(distinct.len(), causes.len());
         let few = colours(&chart(&["issued", "policy", "memory_pipe"]));
         assert_eq!(few, [all[0], all[8], all[3]]);
     }

@@ -177,6 +177,34 @@ fn rows_say_what_bound_their_runs() {
     assert!(why.contains("Scheduler cycles by cause") && why.contains("instruction_buffer"));
 }
 
+/// A policy that holds warps back is no bound where the run is no slower than that of another one.
+#[test]
+fn a_policy_that_costs_no_time_is_not_the_bound() {
+    let axes = "[axes]\ntarget = \"nn\"\nsize = \"test\"\ngpu.sms = 2\nmax_cycles = 1500\n\
+                two-level.active_warps = [2, 3]\n";
+    let folder = folder_of(axes);
+    let bounds = |schedulers: &str| {
+        let text = format!("{axes}sm.warp_scheduler = {schedulers}\n");
+        std::fs::write(folder.path().join("study.toml"), text).unwrap();
+        let ran = sweep(folder.path(), &["study.toml"]);
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        let rows = rows(folder.path());
+        let held = rows
+            .values()
+            .filter(|row| row["sm.warp_scheduler"] == "two-level");
+        let bounds = held.map(|row| row["bound"].clone()).collect::<Vec<_>>();
+        let page = folder.path().join("results/sweep/study.json");
+        (bounds, std::fs::read_to_string(page).unwrap())
+    };
+    let policy = "scheduling policy".to_owned();
+    let (alone, page) = bounds("[\"two-level\"]");
+    assert_eq!(alone, [policy.clone(), policy.clone()]);
+    assert!(!page.contains("policy, at no cost"), "{page}");
+    let (beside, page) = bounds("[\"lrr\", \"two-level\"]");
+    assert!(beside[0] == policy && beside[1] != policy, "{beside:?}");
+    assert!(page.contains("policy, at no cost"), "{page}");
+}
+
 /// Equal runs have the names that the table has, and the page names them.
 #[test]
 fn runs_that_are_the_same_in_every_cycle_are_told() {

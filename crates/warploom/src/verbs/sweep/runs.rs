@@ -14,7 +14,7 @@ use warploom_config::{Key, UnreadKeys, preset};
 use warploom_lab::{Allocate, Input, MachineVariant, Mix, RunSpec, bound};
 use warploom_regalloc::Method;
 use warploom_stats::result::{Launches, RunReport};
-use warploom_sweep::{PlannedRun, Refused, Resolved, Settings, Simulator, setting};
+use warploom_sweep::{PlannedRun, Refused, Resolved, RunBound, Settings, Simulator, setting};
 use warploom_workloads::Size;
 
 /// Number of inputs and of machines that are kept for further runs.
@@ -474,13 +474,19 @@ impl Simulator for Finder {
         }
     }
 
-    fn bound(&mut self, run: &PlannedRun, report: &RunReport) -> Option<String> {
+    fn bound(&mut self, run: &PlannedRun, report: &RunReport) -> RunBound {
         let targets = setting(&run.settings, "target").unwrap_or_default();
         let targets: Vec<String> = targets.split(" + ").map(str::to_owned).collect();
-        let machine = self.machine(&targets, &run.settings).ok()?;
+        let Ok(machine) = self.machine(&targets, &run.settings) else {
+            return RunBound::default();
+        };
         let sustainable = self.sustainable.entry(machine.spec.digest());
         let sustainable = *sustainable.or_insert_with(|| warploom_noc::sustainable(&machine.spec));
-        bound(&machine.spec, sustainable, report).map(str::to_owned)
+        let bound = bound(&machine.spec, sustainable, report);
+        RunBound {
+            name: bound.map(|bound| bound.name.to_owned()),
+            without_policy: bound.and_then(|bound| Some(bound.without_policy?.to_owned())),
+        }
     }
 
     fn memory_of_others(&self) -> u64 {
