@@ -47,7 +47,8 @@ pub use gpgpusim::gpgpusim_report;
 pub use held::holds_at_no_cost;
 pub use html::{Imprint, html};
 pub use outcome::{
-    LaunchTime, idle_sms_told, launch_share, long_launches_told, outcome_told, unbegun_told,
+    LargestLaunch, LaunchTime, idle_sms_told, launch_share, long_launches_told, outcome_told,
+    unbegun_told,
 };
 pub use page_text::{bar_lines, map_table, page_report};
 pub use parquet::{ColumnType, ParquetEncoder};

@@ -198,27 +198,60 @@ pub fn unbegun_told(runs: &[(&str, Begun)], launch_cycles: u64, option: &str) ->
         .collect()
 }
 
+/// The largest launch of a program on a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LargestLaunch<'a> {
+    /// Name of the program.
+    pub program: &'a str,
+    /// Name of the machine; empty if all programs run on the same.
+    pub machine: &'a str,
+    /// Number of blocks of the launch.
+    pub blocks: u64,
+    /// Number of SMs of the machine.
+    pub sms: u64,
+}
+
+impl LargestLaunch<'_> {
+    /// Blocks and SMs in words.
+    fn in_words(&self) -> String {
+        let word = if self.blocks == 1 { "block" } else { "blocks" };
+        let of = match self.machine {
+            "" => String::new(),
+            machine => format!(" of {machine}"),
+        };
+        let (blocks, sms) = (grouped(self.blocks), grouped(self.sms));
+        format!("{blocks} {word} for {sms} SMs{of}")
+    }
+}
+
 /// Sentence on the programs whose largest launch has fewer blocks than the machine has SMs: each
-/// with its blocks and the SMs.
-pub fn idle_sms_told(programs: &[(&str, u64, u64)]) -> Option<String> {
-    let few = programs.iter().filter(|(_, blocks, sms)| blocks < sms);
-    let few: Vec<_> = few.copied().collect();
-    let word = |blocks| if blocks == 1 { "block" } else { "blocks" };
-    match few.as_slice() {
-        [] => None,
-        [(program, blocks, sms)] => Some(format!(
-            "{program} has {} {} for {} SMs in its largest launch: {} SMs are idle, and a larger \
-             input may give another picture",
-            grouped(*blocks),
-            word(*blocks),
-            grouped(*sms),
-            grouped(sms - blocks)
+/// with its blocks and the SMs. Launches of one program follow each other.
+pub fn idle_sms_told(launches: &[LargestLaunch<'_>]) -> Option<String> {
+    let few = launches.iter().filter(|launch| launch.blocks < launch.sms);
+    let few: Vec<_> = few.collect();
+    let programs = few.chunk_by(|a, b| a.program == b.program);
+    let programs: Vec<_> = programs.collect();
+    let on_machines = |of: &[&LargestLaunch<'_>]| {
+        let machines = of.iter().map(|launch| launch.in_words());
+        machines.collect::<Vec<_>>().join(" and ")
+    };
+    let idle = "SMs are idle, and a larger input may give another picture";
+    match (programs.as_slice(), few.as_slice()) {
+        ([], _) => None,
+        (_, [only]) => Some(format!(
+            "{} has {} in its largest launch: {} {idle}",
+            only.program,
+            only.in_words(),
+            grouped(only.sms - only.blocks)
         )),
-        several => {
-            let told = several.iter().map(|(program, blocks, sms)| {
-                let (of, word) = (grouped(*blocks), word(*blocks));
-                format!("{program} {of} {word} for {} SMs", grouped(*sms))
-            });
+        ([one], _) => Some(format!(
+            "{} has {} in its largest launch: {idle}",
+            one[0].program,
+            on_machines(one)
+        )),
+        (several, _) => {
+            let told = several.iter();
+            let told = told.map(|of| format!("{} {}", of[0].program, on_machines(of)));
             Some(format!(
                 "{} programs have fewer blocks in their largest launch than the machine has SMs, so \
                  that SMs are idle, and larger inputs may give another picture: {}",
@@ -276,7 +309,9 @@ pub fn long_launches_told(runs: &[LaunchTime<'_>], remedy: &str) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
-    use super::{LaunchTime, idle_sms_told, launch_share, long_launches_told, unbegun_told};
+    use super::{
+        LargestLaunch, LaunchTime, idle_sms_told, launch_share, long_launches_told, unbegun_told,
+    };
     use crate::run::run_report;
     use crate::run::tests::run;
     use warploom_stats::result::{Begun, Concurrent, ConfigValue, Outcome, ProcessReport};
@@ -375,19 +410,52 @@ mod tests {
         assert_eq!(unbegun_told(&[], 5000, "--max-cycles"), [""; 0]);
     }
 
+    fn launch<'a>(program: &'a str, machine: &'a str, blocks: u64, sms: u64) -> LargestLaunch<'a> {
+        LargestLaunch {
+            program,
+            machine,
+            blocks,
+            sms,
+        }
+    }
+
     #[test]
     fn a_grid_is_too_small_below_a_block_for_each_sm() {
-        let told = idle_sms_told(&[("nn", 1, 15), ("bfs", 15, 15)]).unwrap();
+        let launches = [launch("nn", "", 1, 15), launch("bfs", "", 15, 15)];
+        let told = idle_sms_told(&launches).unwrap();
         assert!(told.starts_with("nn has 1 block for 15 SMs") && told.contains("14 SMs are idle"));
-        assert_eq!(idle_sms_told(&[("nn", 15, 15)]), None);
+        assert_eq!(idle_sms_told(&launches[1..]), None);
     }
 
     #[test]
     fn all_programs_with_too_small_grids_are_named() {
-        let told = idle_sms_told(&[("kmeans", 9, 15), ("bfs", 128, 15), ("mvt", 1, 15)]).unwrap();
+        let told = idle_sms_told(&[
+            launch("kmeans", "", 9, 15),
+            launch("bfs", "", 128, 15),
+            launch("mvt", "", 1, 15),
+        ]);
+        let told = told.unwrap();
         let start = "2 programs have fewer blocks in their largest launch than the machine has SMs";
         let end = ": kmeans 9 blocks for 15 SMs, mvt 1 block for 15 SMs";
         assert!(told.starts_with(start) && told.ends_with(end), "{told}");
+    }
+
+    #[test]
+    fn all_machines_on_which_sms_are_idle_are_named() {
+        let launches = [
+            launch("kmeans", "gtx480", 9, 15),
+            launch("kmeans", "rtx3070", 9, 46),
+            launch("nn", "gtx480", 15, 15),
+            launch("nn", "rtx3070", 15, 46),
+        ];
+        let told = idle_sms_told(&launches).unwrap();
+        let end = ": kmeans 9 blocks for 15 SMs of gtx480 and 9 blocks for 46 SMs of rtx3070, \
+                   nn 15 blocks for 46 SMs of rtx3070";
+        assert!(told.ends_with(end), "{told}");
+        let told = idle_sms_told(&launches[..2]).unwrap();
+        let start = "kmeans has 9 blocks for 15 SMs of gtx480 and 9 blocks for 46 SMs of rtx3070 in \
+                     its largest launch: SMs are idle";
+        assert!(told.starts_with(start), "{told}");
     }
 
     #[test]

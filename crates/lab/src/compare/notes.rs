@@ -4,8 +4,8 @@ use super::{Comparison, compared, is_cut, is_stopped};
 use crate::runs::UsedRun;
 use warploom_config::UnreadKeys;
 use warploom_report::{
-    CutRun, DigestOf, LaunchTime, cut_runs_told, equal_runs_told, grouped, idle_sms_told,
-    launch_share, long_launches_told, unbegun_told,
+    CutRun, DigestOf, LargestLaunch, LaunchTime, cut_runs_told, equal_runs_told, grouped,
+    idle_sms_told, launch_share, long_launches_told, unbegun_told,
 };
 use warploom_stats::result::{Begun, RunReport};
 
@@ -76,7 +76,12 @@ impl Comparison {
             Some((sms.saturating_sub(most), most, sms))
         };
         let (_, most, sms) = runs.iter().copied().filter_map(|run| largest(&run)).max()?;
-        idle_sms_told(&[(self.input.name(), most, sms)])
+        idle_sms_told(&[LargestLaunch {
+            program: self.input.name(),
+            machine: "",
+            blocks: most,
+            sms,
+        }])
     }
 }
 

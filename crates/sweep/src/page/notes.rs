@@ -6,8 +6,8 @@ use crate::plan::Sweep;
 use crate::record::Facts;
 use std::collections::BTreeMap;
 use warploom_report::{
-    CutRun, DigestOf, LaunchTime, cut_runs_told, equal_runs_told, grouped, idle_sms_told,
-    long_launches_told, unbegun_told,
+    CutRun, DigestOf, LargestLaunch, LaunchTime, cut_runs_told, equal_runs_told, grouped,
+    idle_sms_told, long_launches_told, unbegun_told,
 };
 use warploom_stats::result::{Begun, Launches, Reached};
 
@@ -22,9 +22,9 @@ pub(super) struct Doubts {
     stopped: BTreeMap<String, u64>,
     /// Most core cycles from a launch to its first block, in these runs.
     launch_cycles: u64,
-    /// SMs without a block, blocks of the largest launch and SMs, of the run of each program that
-    /// has most of the first.
-    idle: BTreeMap<String, [u64; 3]>,
+    /// Fewest blocks of the largest launch, where these are fewer than the SMs, by program and by
+    /// machine with its SMs, in the order of the runs.
+    idle: Vec<(String, Vec<Idle>)>,
     /// Names of runs that issued instructions, with the core cycles of a launch and the share of
     /// the run that its launches take.
     launching: Vec<(String, u64, f64)>,
@@ -32,6 +32,14 @@ pub(super) struct Doubts {
     digests: Vec<(String, String)>,
     /// Names of sampled runs whose timed launches had other results than their execution.
     differing: Vec<String>,
+}
+
+/// A machine with too few blocks of a program.
+#[derive(Debug)]
+struct Idle {
+    machine: String,
+    sms: u64,
+    blocks: u64,
 }
 
 /// A run that was cut after its first instruction.
@@ -82,10 +90,26 @@ impl Doubts {
         let Some(blocks) = facts.largest_grid.filter(|blocks| *blocks < facts.sms) else {
             return;
         };
-        let figures = [facts.sms - blocks, blocks, facts.sms];
-        let program = program(sweep, row).clone();
-        let most = self.idle.entry(program).or_insert(figures);
-        *most = figures.max(*most);
+        self.add_idle(program(sweep, row), &row.machine, blocks, facts.sms);
+    }
+
+    /// Adds the largest launch of a program, which has fewer blocks than the machine has SMs.
+    fn add_idle(&mut self, program: &str, machine: &str, blocks: u64, sms: u64) {
+        let known = self.idle.iter().position(|(name, _)| name == program);
+        let place = known.unwrap_or_else(|| {
+            self.idle.push((program.to_owned(), Vec::new()));
+            self.idle.len() - 1
+        });
+        let machines = &mut self.idle[place].1;
+        let mut same = machines.iter_mut();
+        match same.find(|idle| idle.machine == machine && idle.sms == sms) {
+            Some(idle) => idle.blocks = idle.blocks.min(blocks),
+            None => machines.push(Idle {
+                machine: machine.to_owned(),
+                sms,
+                blocks,
+            }),
+        }
     }
 }
 
@@ -104,9 +128,7 @@ impl PageBuilder<'_> {
             launches: cut.launches,
         });
         let cut: Vec<_> = cut.collect();
-        let idle = doubts.idle.iter();
-        let idle = idle.map(|(name, [_, blocks, sms])| (name.as_str(), *blocks, *sms));
-        let idle = idle_sms_told(&idle.collect::<Vec<_>>());
+        let idle = idle_sms_told(&self.largest_launches());
         let digests = doubts.digests.iter();
         let digests = digests.map(|(name, digest)| DigestOf { name, digest });
         let equal = equal_runs_told(&digests.collect::<Vec<_>>(), self.of(SAMPLED).is_some());
@@ -129,6 +151,21 @@ impl PageBuilder<'_> {
             .chain(others.into_iter().flatten())
             .chain(equal)
             .collect()
+    }
+
+    /// The largest launches of programs with too few blocks, on each machine if there are several.
+    fn largest_launches(&self) -> Vec<LargestLaunch<'_>> {
+        let several = self.machines.len() > 1;
+        let mut all = Vec::new();
+        for (program, machines) in &self.doubts.idle {
+            all.extend(machines.iter().map(|idle| LargestLaunch {
+                program,
+                machine: if several { &idle.machine } else { "" },
+                blocks: idle.blocks,
+                sms: idle.sms,
+            }));
+        }
+        all
     }
 
     /// Number of runs of a status, and of all that have a result.
