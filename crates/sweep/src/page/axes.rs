@@ -78,8 +78,8 @@ impl AxisValues {
         label().unwrap_or_else(|| value.to_owned())
     }
 
-    /// The two axes of a map: those that the sweep names, otherwise the first that vary, settings
-    /// of the machine before inputs.
+    /// The two axes of a map: those that the sweep names, otherwise the first that vary and have no
+    /// pictures for each value, settings of the machine before inputs.
     pub(super) fn chosen(&self, sweep: &Sweep) -> [Option<usize>; 2] {
         let named = |name: &Option<String>| {
             let name = name.as_ref()?;
@@ -87,7 +87,9 @@ impl AxisValues {
         };
         let is_input = |at: &usize| matches!(sweep.axes[*at].as_str(), "target" | "size" | "seed");
         let varies = |at: &usize| (2..=MOST_VALUES).contains(&self.values[*at].len());
-        let mut varying: Vec<usize> = (0..self.values.len()).filter(varies).collect();
+        let panels = self.named_panels(sweep).unwrap_or_default();
+        let free = |at: &usize| varies(at) && !panels.contains(at);
+        let mut varying: Vec<usize> = (0..self.values.len()).filter(free).collect();
         varying.sort_by_key(is_input);
         let mut chosen = [&sweep.report.rows, &sweep.report.columns].map(named);
         for place in 0..2 {
@@ -107,9 +109,8 @@ impl AxisValues {
     /// Axes with a picture for each of their values: those that the sweep names. If it names none,
     /// all that the map leaves out except for seeds, if that is not too many pictures.
     pub(super) fn panels(&self, sweep: &Sweep, map: [Option<usize>; 2]) -> Vec<usize> {
-        if let Some(named) = &sweep.report.panels {
-            let at = |name: &String| sweep.axes.iter().position(|axis| axis == name);
-            return named.iter().filter_map(at).collect();
+        if let Some(named) = self.named_panels(sweep) {
+            return named;
         }
         let others = self.others(map).filter(|at| sweep.axes[*at] != "seed");
         let others: Vec<usize> = others.collect();
@@ -119,6 +120,13 @@ impl AxisValues {
         } else {
             Vec::new()
         }
+    }
+
+    /// Axes with a picture for each of their values, if the sweep names them.
+    fn named_panels(&self, sweep: &Sweep) -> Option<Vec<usize>> {
+        let at = |name: &String| sweep.axes.iter().position(|axis| axis == name);
+        let named = sweep.report.panels.as_ref()?;
+        Some(named.iter().filter_map(at).collect())
     }
 
     /// All combinations of the values of some axes; the first varies slowest.

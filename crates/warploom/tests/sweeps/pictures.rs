@@ -85,6 +85,16 @@ fn programs_have_pictures_of_their_own() {
         titles(&charts)[0],
         "ipc on gtx480 by target and sm.warp_scheduler: sms 2"
     );
+    // An axis with pictures for each value is no axis of these pictures.
+    let (charts, _) = pictures(
+        folder.path(),
+        &format!("{baseline}chart = \"bars\"\npanels = [\"sms\"]\n"),
+    );
+    let title = "speedup over lrr, sms 2 on gtx480 by sm.warp_scheduler and target";
+    let expected = [": sms 2", ": sms 4", ": geometric mean over gpu.sms (2, 4)"];
+    assert_eq!(titles(&charts), expected.map(|end| format!("{title}{end}")));
+    let groups = serde_json::json!(["vectoradd", "spmv", "geometric mean"]);
+    assert_eq!(charts[1]["bars"]["groups"], groups);
 }
 
 /// Two programs on an axis that the map does not show have a map each, although the
