@@ -25,7 +25,7 @@ use warploom_config::{Base, ConfigErrors, resolve};
 use warploom_energy::{EnergyPreset, energy_of};
 use warploom_report::page::{Cell, Page, Table};
 use warploom_report::{
-    Axis, BarChart, BarSeries, CausesOf, Chart, causes_chart, energy_chart, grouped,
+    Axis, BarChart, BarSeries, CausesOf, Chart, causes_charts, energy_chart, grouped,
 };
 use warploom_stats::energy::EnergyReport;
 use warploom_stats::result::{Begun, Outcome, RunReport};
@@ -454,7 +454,7 @@ fn compared(used: &[UsedRun]) -> impl Iterator<Item = &UsedRun> + Clone {
     used.iter().filter(|(spec, _)| spec.machine.name != "alone")
 }
 
-/// Chart of the schedulers' cycles of the runs by cause, if they are few. Times are over that of
+/// Charts of the schedulers' cycles of the runs by cause, if they are few. Times are over that of
 /// the first run.
 fn causes(used: &[UsedRun]) -> Vec<Chart> {
     let runs = compared(used);
@@ -467,7 +467,7 @@ fn causes(used: &[UsedRun]) -> Vec<Chart> {
         time: first.map(|(_, first)| 1.0 / speedup(report, first)),
         holds_at_no_cost: judged.at_no_cost,
     });
-    causes_chart(&of.collect::<Vec<_>>()).into_iter().collect()
+    causes_charts(&of.collect::<Vec<_>>())
 }
 
 /// True if a run was stopped at a limit of cycles.

@@ -57,7 +57,7 @@ pub use run::run_report;
 pub use run_columns::{OF_RUN, REACHED, reached_cells};
 pub use run_page::run_page;
 pub use scorecard::Scorecard;
-pub use stacked::{CAUSES, CausesOf, causes_chart};
+pub use stacked::{CAUSES, CausesOf, causes_charts, causes_left_out};
 pub use svg::{TouchMap, svg, touch_maps};
 pub use table::{figures, list, listing};
 pub use unchecked::unchecked;

@@ -2,12 +2,15 @@
 //! scheduler cycles by cause.
 
 use crate::figure::{Axis, BarChart, BarSeries, Chart};
+use crate::grouped;
 use std::collections::BTreeMap;
 
 /// Parts with a colour of their own in a chart; all others are summed.
 const SHOWN: usize = 6;
 /// Most runs of a chart of causes.
 const MOST_RUNS: usize = 40;
+/// Most charts of causes.
+const MOST_CHARTS: usize = 4;
 
 /// Causes of scheduler cycles (`sm.slots`) in the order in which bars show them. The place of a
 /// cause is its colour in every picture.
@@ -85,14 +88,51 @@ impl CausesOf<'_> {
     }
 }
 
-/// The schedulers' cycles of runs by cause. The height of a bar is the run's time over that of its
-/// baseline, or 1 where runs have no baseline. `None` without counts, and for more runs than a
-/// chart shows.
-pub fn causes_chart(runs: &[CausesOf<'_>]) -> Option<Chart> {
+/// The schedulers' cycles of runs by cause, in one chart or, of more runs than it shows, in several
+/// with as many runs each. The height of a bar is the run's time over that of its baseline, or 1
+/// where runs have no baseline. Empty without counts, and for more runs than these charts show.
+pub fn causes_charts(runs: &[CausesOf<'_>]) -> Vec<Chart> {
     let counted: Vec<_> = runs.iter().filter(|run| !run.causes.is_empty()).collect();
-    if counted.is_empty() || counted.len() > MOST_RUNS {
-        return None;
+    let charts = counted.len().div_ceil(MOST_RUNS);
+    if counted.is_empty() || charts > MOST_CHARTS {
+        return Vec::new();
     }
+    let parts = counted.chunks(counted.len().div_ceil(charts));
+    let mut parts: Vec<BarChart> = parts.map(causes_chart).collect();
+    let height = |chart: &BarChart| {
+        let sum = |bar: usize| {
+            chart
+                .series
+                .iter()
+                .filter_map(|s| s.values[bar])
+                .sum::<f64>()
+        };
+        (0..chart.groups.len()).map(sum).fold(0.0, f64::max)
+    };
+    let highest = parts.iter().map(height).fold(0.0, f64::max);
+    let number = parts.len();
+    for (nth, chart) in parts.iter_mut().enumerate().filter(|_| number > 1) {
+        chart.title += &format!(", {} of {number}", nth + 1);
+        chart.axis.max = chart.axis.max.or(Some(1.08 * highest));
+    }
+    parts.into_iter().map(Chart::Stacks).collect()
+}
+
+/// Sentence on charts of causes that are left out because there are too many runs.
+pub fn causes_left_out(runs: usize) -> Option<String> {
+    let most = MOST_RUNS * MOST_CHARTS;
+    (runs > most).then(|| {
+        format!(
+            "there is no picture of the scheduler cycles by cause, which shows up to {most} runs, and \
+             these are {}: with fewer values and the same folder of results it is made, and no run \
+             is made again",
+            grouped(runs as u64)
+        )
+    })
+}
+
+/// The schedulers' cycles of some runs by cause.
+fn causes_chart(counted: &[&CausesOf<'_>]) -> BarChart {
     let known = |time: &f64| time.is_finite() && *time > 0.0;
     let times: Option<Vec<f64>> = counted.iter().map(|run| run.time.filter(known)).collect();
     let height = |run: usize| times.as_ref().map_or(1.0, |times| times[run]);
@@ -116,18 +156,18 @@ pub fn causes_chart(runs: &[CausesOf<'_>]) -> Option<Chart> {
             ..Axis::default()
         },
     };
-    Some(Chart::Stacks(BarChart {
+    BarChart {
         title: "Scheduler cycles by cause".to_owned(),
         axis,
         groups: counted.iter().map(|run| run.name.to_owned()).collect(),
         series: series.filter(any).collect(),
         marks: Vec::new(),
-    }))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CausesOf, causes_chart};
+    use super::{CausesOf, causes_charts, causes_left_out};
     use crate::figure::{BarChart, BarSeries, Chart};
     use std::collections::BTreeMap;
 
@@ -139,8 +179,8 @@ mod tests {
     }
 
     fn stacks(runs: &[CausesOf<'_>]) -> BarChart {
-        match causes_chart(runs) {
-            Some(Chart::Stacks(chart)) => chart,
+        match causes_charts(runs).as_slice() {
+            [Chart::Stacks(chart)] => chart.clone(),
             other => panic!("no stacks: {other:?}"),
         }
     }
@@ -174,8 +214,43 @@ mod tests {
         assert_eq!(names, expected);
         assert_eq!(chart.series[2].values, [Some(0.8), Some(0.0)]);
         assert!(chart.axis.percent, "a run has no baseline");
-        assert_eq!(causes_chart(&rows[1..2]), None);
-        assert_eq!(causes_chart(&vec![rows[0].clone(); 41]), None);
+        assert_eq!(causes_charts(&rows[1..2]), []);
+    }
+
+    /// Runs that have no room in one picture have several of the same scale, up to a number of runs
+    /// beyond which a sentence says so.
+    #[test]
+    fn many_runs_have_several_pictures_or_a_sentence() {
+        let same = causes(&[("issued", 1.0)]);
+        let runs = |number: usize| -> Vec<CausesOf<'_>> {
+            let run = |nth: usize| CausesOf {
+                name: "run",
+                causes: &same,
+                time: Some(1.0 + nth as f64),
+                holds_at_no_cost: false,
+            };
+            (0..number).map(run).collect()
+        };
+        let shown = |number: usize| -> Vec<(usize, String, Option<f64>)> {
+            let charts = causes_charts(&runs(number)).into_iter();
+            let charts = charts.filter_map(|chart| match chart {
+                Chart::Stacks(chart) => Some((chart.groups.len(), chart.title, chart.axis.max)),
+                _ => None,
+            });
+            charts.collect()
+        };
+        let title = |end: &str| format!("Scheduler cycles by cause{end}");
+        assert_eq!(shown(40), [(40, title(""), None)]);
+        let top = Some(1.08 * 48.0);
+        let expected = [(24, title(", 1 of 2"), top), (24, title(", 2 of 2"), top)];
+        assert_eq!(shown(48), expected);
+        assert_eq!((shown(160).len(), shown(161).len()), (4, 0));
+        assert_eq!(causes_left_out(160), None);
+        let told = causes_left_out(1610).unwrap();
+        assert!(
+            told.contains("up to 160 runs, and these are 1,610:"),
+            "{told}"
+        );
     }
 
     #[test]

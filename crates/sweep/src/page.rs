@@ -18,7 +18,7 @@ use charts::Pictures;
 use notes::Doubts;
 use std::collections::{BTreeMap, BTreeSet};
 use warploom_report::page::{Cell, Column, FailureLine, Page, Table};
-use warploom_report::{CausesOf, Chart, ColumnType, causes_chart};
+use warploom_report::{CausesOf, Chart, ColumnType, causes_charts};
 
 /// Most runs whose rows are on the page. Larger sweeps have the cells of the map there.
 const MOST_ROWS: usize = 500;
@@ -188,7 +188,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// Chart of the schedulers' cycles of the runs by cause, if they are few.
+    /// Charts of the schedulers' cycles of the runs by cause, if they are few.
     fn causes(&self) -> Vec<Chart> {
         let runs = self.causes.iter();
         let runs = runs.map(|run| CausesOf {
@@ -197,9 +197,7 @@ impl<'a> PageBuilder<'a> {
             time: run.speedup.map(|speedup| 1.0 / speedup),
             holds_at_no_cost: run.holds_at_no_cost,
         });
-        causes_chart(&runs.collect::<Vec<_>>())
-            .into_iter()
-            .collect()
+        causes_charts(&runs.collect::<Vec<_>>())
     }
 
     /// The rows of a small sweep, with the metric and what bound the run before all other

@@ -4,8 +4,8 @@ use super::{Comparison, compared, is_cut, is_stopped};
 use crate::runs::UsedRun;
 use warploom_config::UnreadKeys;
 use warploom_report::{
-    CutRun, DigestOf, LargestLaunch, LaunchTime, cut_runs_told, equal_runs_told, grouped,
-    idle_sms_told, launch_share, long_launches_told, unbegun_told,
+    CutRun, DigestOf, LargestLaunch, LaunchTime, causes_left_out, cut_runs_told, equal_runs_told,
+    grouped, idle_sms_told, launch_share, long_launches_told, unbegun_told,
 };
 use warploom_stats::result::{Begun, RunReport};
 
@@ -28,6 +28,7 @@ impl Comparison {
         }
         notes.extend(silent(&reports));
         notes.extend(equal(&runs, self.sample_error.is_some()));
+        notes.extend(causes_left_out(runs.len()));
         notes
     }
 

@@ -6,8 +6,8 @@ use crate::plan::Sweep;
 use crate::record::Facts;
 use std::collections::BTreeMap;
 use warploom_report::{
-    CutRun, DigestOf, LargestLaunch, LaunchTime, cut_runs_told, equal_runs_told, grouped,
-    idle_sms_told, long_launches_told, unbegun_told,
+    CutRun, DigestOf, LargestLaunch, LaunchTime, causes_left_out, cut_runs_told, equal_runs_told,
+    grouped, idle_sms_told, long_launches_told, unbegun_told,
 };
 use warploom_stats::result::{Begun, Launches, Reached};
 
@@ -150,6 +150,7 @@ impl PageBuilder<'_> {
             .chain(cut_runs_told(&cut))
             .chain(others.into_iter().flatten())
             .chain(equal)
+            .chain(causes_left_out(self.with_result() as usize))
             .collect()
     }
 
@@ -170,11 +171,15 @@ impl PageBuilder<'_> {
 
     /// Number of runs of a status, and of all that have a result.
     fn of(&self, status: &str) -> Option<(u64, u64)> {
+        Some((*self.counts.get(status)?, self.with_result()))
+    }
+
+    /// Number of runs that have a result.
+    fn with_result(&self) -> u64 {
         let with_result = ["finished", SAMPLED, CUT, STOPPED].into_iter();
-        let all = with_result
+        with_result
             .filter_map(|status| self.counts.get(status))
-            .sum();
-        Some((*self.counts.get(status)?, all))
+            .sum()
     }
 
     /// A sentence on runs that were cut, if any were.
