@@ -37,7 +37,7 @@ pub use condition::{Compare, Condition, Test};
 pub use expand::{ExpandError, Expanded, Point, Settings, expand};
 pub use folder::{Folder, FolderError, NewFile, write_whole};
 pub use host::{ProcessIdentity, host, peak_bytes_of};
-pub use page::{AxisValues, MEAN_OF, PageBuilder, SPEEDUP_OF, typed};
+pub use page::{AxisValues, PageBuilder, typed};
 pub use pattern::Pattern;
 pub use plan::{Plan, PlanError, PlanIndex, PlannedRun, Resolved, Sweep};
 pub use read::{Known, Refused, read, read_cluster};

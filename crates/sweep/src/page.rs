@@ -5,10 +5,10 @@ mod axes;
 mod cells;
 mod charts;
 mod notes;
+mod overview;
 mod title;
 
 pub use axes::{AxisValues, typed};
-pub use charts::{MEAN_OF, SPEEDUP_OF};
 
 use crate::collect::{Collector, Row};
 use crate::folder::Folder;
@@ -160,15 +160,17 @@ impl<'a> PageBuilder<'a> {
         metric(self.sweep) == "speedup"
     }
 
-    /// The page of all runs that were added.
-    pub fn finish(self) -> Page {
+    /// The page of all runs that were added, and the means of its bars in few lines of text, which
+    /// is empty if it has none.
+    pub fn finish(self) -> (Page, String) {
         let title = self.title();
         let pictures = self.pictures(&title);
+        let overview = self.overview(&pictures);
         let counts = self.counts.iter();
         let counts =
             counts.map(|(status, number)| (format!("runs.{status}"), Cell::Count(*number)));
         let summary = counts.chain(self.figures(&pictures)).collect();
-        Page {
+        let page = Page {
             paper: "sweep".to_owned(),
             figure: self.name.clone(),
             scale: String::new(),
@@ -185,7 +187,8 @@ impl<'a> PageBuilder<'a> {
             charts: pictures.charts(),
             title,
             failures: self.failures,
-        }
+        };
+        (page, overview)
     }
 
     /// Charts of the schedulers' cycles of the runs by cause, if they are few.

@@ -15,25 +15,25 @@ const MOST_GROUPS: usize = 40;
 pub(super) const MEAN: &str = "geometric mean";
 
 /// Beginning of the names of geometric means in the summary of a page.
-pub const MEAN_OF: &str = "geometric_mean.";
+const MEAN_OF: &str = "geometric_mean.";
 
 /// Beginning of the names of single speedups in the summary of a page.
-pub const SPEEDUP_OF: &str = "speedup.";
+const SPEEDUP_OF: &str = "speedup.";
 
 /// A map of values, and the chart that shows it.
-struct Picture {
+pub(super) struct Picture {
     /// Values of the panel's axes; empty where the map is over all.
-    panel: Vec<String>,
+    pub panel: Vec<String>,
     map: HeatMap,
-    chart: Chart,
+    pub chart: Chart,
 }
 
 /// The pictures of a page.
 pub(super) struct Pictures {
-    panels: Vec<Picture>,
+    pub panels: Vec<Picture>,
     /// Means over all panels; `None` if there is nothing to show, and for values of which a mean
     /// over panels says nothing.
-    all: Option<Picture>,
+    pub all: Option<Picture>,
 }
 
 impl Pictures {
@@ -173,14 +173,14 @@ impl PageBuilder<'_> {
     }
 
     /// The label of the value of an axis that the baseline has, if the baseline chooses one.
-    fn baseline(&self, axis: Option<usize>) -> Option<String> {
+    pub(super) fn baseline(&self, axis: Option<usize>) -> Option<String> {
         let axis = &self.sweep.axes[axis?];
         let value = self.sweep.report.baseline.get(axis)?;
         Some(self.axes.label(self.sweep, axis, value))
     }
 
     /// Axis of the groups of bars: that of programs where the sweep has one.
-    fn groups(&self) -> Option<usize> {
+    pub(super) fn groups(&self) -> Option<usize> {
         let of_programs = |at: &Option<usize>| {
             at.is_some_and(|at| matches!(self.sweep.axes[at].as_str(), "target" | "app"))
         };

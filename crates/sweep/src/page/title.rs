@@ -137,9 +137,7 @@ impl PageBuilder<'_> {
     pub(super) fn title_of(&self, title: &str, panel: Option<&[String]>) -> String {
         let mut title = title.to_owned();
         if let Some(values) = panel {
-            let named = self.panels.iter().zip(values);
-            let named: Vec<_> = named.map(|(at, value)| self.named(*at, value)).collect();
-            title += &format!(": {}", named.join(", "));
+            title += &format!(": {}", self.panel_label(values));
         }
         let own = |at: &usize| panel.is_none() || !self.panels.contains(at);
         let others: Vec<usize> = self.axes.others(self.map).filter(own).collect();
@@ -149,6 +147,13 @@ impl PageBuilder<'_> {
         let how = if self.is_ratio() { MEAN } else { "mean" };
         let mark = if panel.is_some() { ";" } else { ":" };
         format!("{title}{mark} {how} over {}", self.with_values(&others))
+    }
+
+    /// Values of the axes of a panel.
+    pub(super) fn panel_label(&self, values: &[String]) -> String {
+        let named = self.panels.iter().zip(values);
+        let named: Vec<_> = named.map(|(at, value)| self.named(*at, value)).collect();
+        named.join(", ")
     }
 
     /// A value of an axis, after the last word of the axis' name if it is a number.

@@ -2,6 +2,7 @@
 
 use super::{folder_of, rows, sweep};
 use crate::support::{json, refusal, warploom_in};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const AXES: &str = "[axes]\ntarget = [\"vectoradd\", \"spmv\"]\nsize = \"test\"\n\
@@ -22,6 +23,10 @@ fn titles(charts: &[serde_json::Value]) -> Vec<String> {
         kind["title"].as_str().unwrap().to_owned()
     };
     charts.iter().map(title).collect()
+}
+
+fn row_number(row: &BTreeMap<String, String>, column: &str) -> f64 {
+    row[column].parse().unwrap()
 }
 
 fn cells(row: &serde_json::Value) -> impl Iterator<Item = f64> {
@@ -95,6 +100,48 @@ fn programs_have_pictures_of_their_own() {
     assert_eq!(titles(&charts), expected.map(|end| format!("{title}{end}")));
     let groups = serde_json::json!(["vectoradd", "spmv", "geometric mean"]);
     assert_eq!(charts[1]["bars"]["groups"], groups);
+}
+
+/// A terminal has the means of many bars instead of them, in the order of the file, with all axes
+/// that they are over and the bars that differ most.
+#[test]
+fn means_of_many_bars_have_their_ranges() {
+    let axes = "[axes]\ntarget = [\"vectoradd\", \"spmv\", \"nn\"]\nsize = \"test\"\ngpu.sms = [2, 4]\n\
+                l1d.ways = [2, 4]\nsm.warp_scheduler = [\"lrr\", \"two-level\", \"gto\", \"ccws\", \
+                \"cawa\"]\n[report]\nrows = \"warp_scheduler\"\ncolumns = \"target\"\n\
+                baseline = { warp_scheduler = \"lrr\" }\n";
+    let folder = folder_of(axes);
+    let ran = sweep(folder.path(), &["study.toml"]);
+    let title = "speedup over lrr on gtx480 by sm.warp_scheduler and target: geometric mean over \
+                 target (vectoradd, spmv, nn) and gpu.sms (2, 4) and l1d.ways (2, 4); from the \
+                 least to the greatest\n";
+    let (_, lines) = ran
+        .out
+        .split_once(title)
+        .unwrap_or_else(|| panic!("{}", ran.out));
+    let lines: Vec<_> = lines.lines().take(5).collect();
+    let names: Vec<_> = lines
+        .iter()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(names, ["lrr", "two-level", "gto", "ccws", "cawa"]);
+    assert_eq!(lines[0], "  lrr          1.000");
+    let rows = rows(folder.path());
+    let of_gto = rows
+        .values()
+        .filter(|row| row["sm.warp_scheduler"] == "gto");
+    let most = of_gto.max_by(|a, b| {
+        let speedup = |row: &&_| row_number(row, "speedup");
+        speedup(a).total_cmp(&speedup(b))
+    });
+    let most = most.unwrap();
+    let end = format!(
+        " to {:.3} ({}, sms {}, ways ",
+        row_number(most, "speedup"),
+        most["target"],
+        most["gpu.sms"]
+    );
+    assert!(lines[2].contains(&end), "{end}: {lines:?}");
 }
 
 /// Two programs on an axis that the map does not show have a map each, although the

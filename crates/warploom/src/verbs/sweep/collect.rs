@@ -12,8 +12,7 @@ use warploom_report::{
     BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, grouped, map_table, wrapped,
 };
 use warploom_sweep::{
-    AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep, Worker,
-    typed, write_whole,
+    AxisValues, Collector, Folder, NewFile, PageBuilder, Row, Sweep, Worker, typed, write_whole,
 };
 
 /// Number of failures that are told one by one.
@@ -174,7 +173,7 @@ fn write(
         tables.add(&row)?;
     }
     let mut paths = tables.finish()?;
-    let page = page.finish();
+    let (page, overview) = page.finish();
     let note = |note: &String| wrapped("", &format!("note: {note}"), width());
     summary.notes = page.notes.iter().map(note).collect();
     let texts = [(".json", json(&page))].into_iter().chain(pictures(&page));
@@ -185,12 +184,12 @@ fn write(
         })?;
         paths.push(path);
     }
-    Ok((summary, figures(&page), paths))
+    Ok((summary, figures(&page, overview), paths))
 }
 
-/// The pictures of a page as text: the cells of maps, or bars if there are few, otherwise their
-/// geometric means or single speedups, a line for each after one that names the metric.
-fn figures(page: &Page) -> String {
+/// The pictures of a page as text: the cells of maps, or bars if there are few, otherwise the
+/// overview of the page.
+fn figures(page: &Page, overview: String) -> String {
     let bars_of = |chart: &BarChart| chart.groups.len() * chart.series.len();
     let (mut cells, mut bars) = (0, 0);
     for chart in &page.charts {
@@ -200,27 +199,15 @@ fn figures(page: &Page) -> String {
             Chart::Stacks(_) | Chart::Lines(_) | Chart::Effects(_) => {}
         }
     }
-    if !page.charts.is_empty() && cells <= MOST_CELLS && bars <= MOST_BARS {
-        let texts = page.charts.iter().map(|chart| match chart {
-            Chart::Heat(map) => map_table(map, width()),
-            Chart::Bars(chart) => bar_lines(chart, width()),
-            Chart::Stacks(_) | Chart::Lines(_) | Chart::Effects(_) => String::new(),
-        });
-        return texts.collect::<Vec<_>>().join("\n");
+    if page.charts.is_empty() || cells > MOST_CELLS || bars > MOST_BARS {
+        return overview;
     }
-    let lines = |prefix: &str| -> String {
-        let line = |(name, value): (&String, &Cell)| {
-            let name = name.strip_prefix(prefix)?;
-            Some(format!("  {name} {}\n", value.shown()))
-        };
-        page.summary.iter().filter_map(line).collect()
-    };
-    let (means, speedups) = (lines(MEAN_OF), lines(SPEEDUP_OF));
-    match (means.is_empty(), speedups.is_empty()) {
-        (false, _) => format!("geometric mean of {}\n{means}", page.title),
-        (true, false) => format!("{}\n{speedups}", page.title),
-        (true, true) => String::new(),
-    }
+    let texts = page.charts.iter().map(|chart| match chart {
+        Chart::Heat(map) => map_table(map, width()),
+        Chart::Bars(chart) => bar_lines(chart, width()),
+        Chart::Stacks(_) | Chart::Lines(_) | Chart::Effects(_) => String::new(),
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn put(out: &mut NewFile, fields: impl Iterator<Item = String>) -> Result<(), Failure> {
