@@ -322,14 +322,13 @@ impl Comparison {
         };
         Chart::Bars(BarChart {
             title: self.title(reports),
-            axis: Axis {
-                label: format!(
+            axis: Axis::of_speedups(
+                &format!(
                     "speedup over {}{ratio}",
                     self.row_name(&combinations[baseline])
                 ),
-                line: Some(1.0),
-                ..Axis::default()
-            },
+                speedups.iter().flatten().copied(),
+            ),
             groups: match (bars, self.vary.first()) {
                 (2.., Some(vary)) => groups.iter().map(|value| self.named(vary, value)).collect(),
                 _ => self.found(specs, shown),

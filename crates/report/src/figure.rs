@@ -25,7 +25,7 @@ pub struct Axis {
     pub label: String,
     /// True if values are shares, which are shown in percent.
     pub percent: bool,
-    /// True if each step doubles the value (values above 0 only).
+    /// True if each step doubles the value (values above 0 only; not for stacks).
     pub doubling: bool,
     /// Smallest value of a vertical axis of lines.
     pub min: f64,
@@ -36,12 +36,45 @@ pub struct Axis {
     pub line: Option<f64>,
 }
 
+/// Ratio of the greatest to the least speedup above which their axis is logarithmic.
+const FAR_APART: f64 = 4.0;
+
+impl Axis {
+    /// Axis of bars that are speedups, with a line at 1. It is logarithmic where the speedups lie
+    /// far apart, so that small ones are told apart beside large ones.
+    pub fn of_speedups(label: &str, speedups: impl Iterator<Item = f64>) -> Self {
+        let known = speedups.filter(|speedup| speedup.is_finite() && *speedup > 0.0);
+        let (least, most) = known.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
+        let doubling = most > FAR_APART * least;
+        Self {
+            label: label.to_owned(),
+            doubling,
+            line: Some(1.0),
+            ..Self::default()
+        }
+    }
+
+    /// Label of the axis of bars in a picture, which says whether it is logarithmic.
+    pub(crate) fn scaled_label(&self) -> String {
+        let scale = if self.doubling { ", logarithmic" } else { "" };
+        format!("{}{scale}", self.label)
+    }
+
+    /// Place of a value on the axis: its logarithm where each step doubles the value.
+    pub(crate) fn place(&self, value: f64) -> f64 {
+        match self.doubling {
+            true => value.max(f64::MIN_POSITIVE).log2(),
+            false => value,
+        }
+    }
+}
+
 /// Bars in groups, with one bar of each series in each group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BarChart {
     /// Title of the chart.
     pub title: String,
-    /// Axis of the values, which starts at 0.
+    /// Axis of the values. Bars begin at 0, or at 1 where each step doubles the value.
     pub axis: Axis,
     /// Names of the groups.
     pub groups: Vec<String>,

@@ -192,13 +192,7 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
     let names: Vec<_> = chart.series.iter().map(|s| s.name.as_str()).collect();
     let below = head(area, &chart.title, &names, &[])?;
     let points = chart.series.iter().flat_map(|series| series.points.iter());
-    let at = |x: f64| {
-        if chart.x.doubling {
-            x.max(1e-9).log2()
-        } else {
-            x
-        }
-    };
+    let at = |x: f64| chart.x.place(x);
     let xs = points.clone().map(|(x, _)| at(*x));
     let (first, last) = xs.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
     let across = if first < last {
@@ -378,9 +372,10 @@ fn number(axis: &Axis, at: f64) -> String {
     let whole = value.round();
     match (value - whole).abs() < 1e-6 {
         true => crate::grouped(whole.max(0.0) as u64),
-        false if axis.doubling => String::new(),
+        false if axis.doubling && (at - at.round()).abs() > 1e-6 => String::new(),
         false => {
-            let text = format!("{value:.2}");
+            let digits = if axis.doubling { 4 } else { 2 };
+            let text = format!("{value:.digits$}");
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
         }
     }

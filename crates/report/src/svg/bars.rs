@@ -8,6 +8,7 @@ use super::{
 use crate::figure::{Axis, BarChart, Mark};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::ops::Range;
 
 /// Share of a group's width that its bars occupy.
 pub(super) const GROUP: f64 = 0.72;
@@ -72,8 +73,31 @@ fn room(chart: &BarChart) -> i32 {
 /// Height of a chart beyond the usual one, for its title, its names and the label of its axis.
 pub(super) fn more_height(chart: &BarChart) -> u32 {
     let title = more_title(&chart.title, WIDTH);
-    let label = (text_width(&chart.axis.label) - LABEL).max(0);
+    let label = (text_width(&chart.axis.scaled_label()) - LABEL).max(0);
     Names::of(chart).height() - X_LABELS + (title + label) as u32
+}
+
+/// Range of the axis: from 0, or where each step doubles the value around that of 1, to the
+/// greatest value, with room for values that are turned.
+fn range_of(chart: &BarChart) -> Range<f64> {
+    let axis = &chart.axis;
+    let values = chart.series.iter().flat_map(|series| series.values.iter());
+    let marked = chart.marks.iter().flat_map(|mark| mark.values.iter());
+    let shown = values
+        .chain(marked)
+        .flatten()
+        .map(|value| axis.place(*value));
+    let finite: Vec<f64> = shown.filter(|place| place.is_finite()).collect();
+    let lowest = finite.iter().copied().fold(0.0, f64::min);
+    let top = top_of(axis, finite.into_iter());
+    let above = match (Values::of(chart), axis.max) {
+        (Values::Turned, None) => TURNED * (top - lowest),
+        _ => 0.0,
+    };
+    match axis.doubling {
+        true => 1.08 * lowest..top + above,
+        false => 0.0..top + above,
+    }
 }
 
 /// Draws a bar chart.
@@ -81,10 +105,8 @@ pub(super) fn draw(area: &Area<'_>, chart: &BarChart) -> Drawn {
     let names = chart.series.iter().map(|series| series.name.as_str());
     let marks = mark_names(chart);
     let below = head(area, &chart.title, &names.collect::<Vec<_>>(), &marks)?;
-    let values = chart.series.iter().flat_map(|series| series.values.iter());
-    let marked = chart.marks.iter().flat_map(|mark| mark.values.iter());
-    let top = top_of(&chart.axis, values.chain(marked).flatten().copied());
-    let mut plane = group_plane(area, chart, below, top)?;
+    let range = range_of(chart);
+    let mut plane = group_plane(area, chart, below, range.clone())?;
     let width = GROUP / chart.series.len().max(1) as f64;
     for (s, series) in chart.series.iter().enumerate() {
         let colour = SERIES[s % SERIES.len()].0;
@@ -93,51 +115,92 @@ pub(super) fn draw(area: &Area<'_>, chart: &BarChart) -> Drawn {
                 continue;
             };
             let left = left_of(g, s, width);
-            let corners = [(left, 0.0), (left + width * BAR, value)];
+            let corners = [(left, 0.0), (left + width * BAR, chart.axis.place(value))];
             plane.draw_series([Rectangle::new(corners, colour.filled())])?;
         }
     }
-    if let Some(value) = chart.axis.line.filter(|value| *value <= top) {
-        let line = vec![(0.0, value), (chart.groups.len() as f64, value)];
+    let line = chart.axis.line.map(|value| chart.axis.place(value));
+    if let Some(at) = line.filter(|at| range.contains(at)) {
+        let line = vec![(0.0, at), (chart.groups.len() as f64, at)];
         plane.draw_series([PathElement::new(line, MARKS[0].0)])?;
     }
     for mark in &chart.marks {
-        draw_mark(&mut plane, mark, width, mark_colour(&marks, mark))?;
+        draw_mark(
+            &mut plane,
+            (&chart.axis, mark),
+            width,
+            mark_colour(&marks, mark),
+        )?;
     }
-    if chart.marks.is_empty() {
-        values_above(area, &plane, chart, top)?;
-    }
+    values_above(area, &plane, chart, range.end)?;
     group_names(area, &plane, chart)
 }
 
-/// Draws the value of each bar above it, and above the line of the axis that would cross it, if all
-/// of them have room. Marks would cross them.
+/// How the values of bars stand above them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    /// Upright, with room in the width of a bar.
+    Upright,
+    /// Turned, and read upwards.
+    Turned,
+    /// Left out, as they have no room, or marks would cross them.
+    None,
+}
+
+/// Share of the axis' length for values that are turned.
+const TURNED: f64 = 0.16;
+
+impl Values {
+    fn of(chart: &BarChart) -> Self {
+        let all = chart.series.iter().flat_map(|series| series.values.iter());
+        let known = all.flatten().filter(|value| value.is_finite());
+        let widths = known.map(|value| width_at(&bar_value(&chart.axis, *value), VALUE));
+        let room = f64::from(room(chart)) * GROUP / chart.series.len().max(1) as f64;
+        match widths.max() {
+            Some(widest) if chart.marks.is_empty() => match room {
+                room if f64::from(widest + VALUE_GAP) <= room => Self::Upright,
+                room if f64::from(VALUE as i32 + VALUE_GAP) <= room => Self::Turned,
+                _ => Self::None,
+            },
+            _ => Self::None,
+        }
+    }
+}
+
+/// Draws the value of each bar above it, or above the place where bars begin, and above the line of
+/// the axis that would cross it.
 fn values_above(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart, top: f64) -> Drawn {
     let width = GROUP / chart.series.len().max(1) as f64;
     let (left, upper) = area.get_base_pixel();
     let place = |at: (f64, f64)| plane.plotting_area().map_coordinate(&at);
-    let mut values = Vec::new();
+    let above = words(VALUE).pos(Pos::new(HPos::Center, VPos::Bottom));
+    let turned = words(VALUE).transform(FontTransform::Rotate270);
+    let turned = turned.pos(Pos::new(HPos::Left, VPos::Center));
+    let style = match Values::of(chart) {
+        Values::Upright => above,
+        Values::Turned => turned,
+        Values::None => return Ok(()),
+    };
+    let line = chart.axis.line.map(|line| chart.axis.place(line));
     for (s, series) in chart.series.iter().enumerate() {
         for (g, value) in series.values.iter().enumerate() {
-            if let Some(value) = value.filter(|value| value.is_finite()) {
-                let middle = left_of(g, s, width) + width * BAR / 2.0;
-                let (x, y) = place((middle, value.clamp(0.0, top)));
-                let line = chart.axis.line.map(|line| place((middle, line)).1);
-                let y = line
-                    .filter(|line| (y - LINE..y).contains(line))
-                    .unwrap_or(y);
-                values.push((bar_value(&chart.axis, value), x - left, y - upper));
-            }
+            let Some(value) = value.filter(|value| value.is_finite()) else {
+                continue;
+            };
+            let text = bar_value(&chart.axis, value);
+            let length = match Values::of(chart) {
+                Values::Turned => width_at(&text, VALUE),
+                _ => LINE,
+            };
+            let middle = left_of(g, s, width) + width * BAR / 2.0;
+            let (x, y) = place((middle, chart.axis.place(value).clamp(0.0, top)));
+            let line = line.map(|line| place((middle, line)).1);
+            let y = line
+                .filter(|line| (y - length..y).contains(line))
+                .unwrap_or(y);
+            let at = (x - left, y - upper - 2);
+            area.draw(&Text::new(text, at, style.clone()))?;
         }
-    }
-    let room = place((width, 0.0)).0 - place((0.0, 0.0)).0;
-    let widest = values.iter().map(|(text, ..)| width_at(text, VALUE)).max();
-    if widest.is_none_or(|widest| widest + VALUE_GAP > room) {
-        return Ok(());
-    }
-    let above = words(VALUE).pos(Pos::new(HPos::Center, VPos::Bottom));
-    for (text, x, y) in values {
-        area.draw(&Text::new(text, (x, y - 2), above.clone()))?;
     }
     Ok(())
 }
@@ -158,11 +221,11 @@ pub(super) fn group_plane<'a>(
     area: &Area<'a>,
     chart: &BarChart,
     below: i32,
-    top: f64,
+    values: Range<f64>,
 ) -> Drawn<Plane<'a>> {
     let groups = chart.groups.len().max(1) as f64;
     let labels = Names::of(chart).height();
-    let mut plane = plane_above(area, below, labels, 0.0..groups, 0.0..top)?;
+    let mut plane = plane_above(area, below, labels, 0.0..groups, values)?;
     plane
         .configure_mesh()
         .disable_x_mesh()
@@ -171,7 +234,7 @@ pub(super) fn group_plane<'a>(
         .bold_line_style(GRID.0)
         .axis_style(GRID.0)
         .label_style(words(TEXT))
-        .y_desc(chart.axis.label.as_str())
+        .y_desc(chart.axis.scaled_label())
         .y_label_formatter(&|y| number(&chart.axis, *y))
         .draw()?;
     Ok(plane)
@@ -182,7 +245,12 @@ fn left_of(group: usize, series: usize, width: f64) -> f64 {
     group as f64 + (1.0 - GROUP) / 2.0 + series as f64 * width
 }
 
-fn draw_mark(plane: &mut Plane<'_>, mark: &Mark, width: f64, colour: RGBColor) -> Drawn {
+fn draw_mark(
+    plane: &mut Plane<'_>,
+    (axis, mark): (&Axis, &Mark),
+    width: f64,
+    colour: RGBColor,
+) -> Drawn {
     for (g, value) in mark.values.iter().enumerate() {
         let Some(value) = value.filter(|value| value.is_finite()) else {
             continue;
@@ -192,7 +260,8 @@ fn draw_mark(plane: &mut Plane<'_>, mark: &Mark, width: f64, colour: RGBColor) -
             None => (left_of(g, 0, width), left_of(g, 0, width) + GROUP),
         };
         let over = 0.06_f64.min(width / 2.0);
-        let line = vec![(left - over, value), (right + over, value)];
+        let at = axis.place(value);
+        let line = vec![(left - over, at), (right + over, at)];
         plane.draw_series([PathElement::new(line, colour.stroke_width(2))])?;
     }
     Ok(())
@@ -202,8 +271,10 @@ fn draw_mark(plane: &mut Plane<'_>, mark: &Mark, width: f64, colour: RGBColor) -
 pub(super) fn group_names(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart) -> Drawn {
     let (left, top) = area.get_base_pixel();
     let names = Names::of(chart);
+    let bottom = plane.plotting_area().get_y_range().start;
     for (g, name) in chart.groups.iter().enumerate() {
-        let (x, y) = plane.plotting_area().map_coordinate(&(g as f64 + 0.5, 0.0));
+        let middle = (g as f64 + 0.5, bottom);
+        let (x, y) = plane.plotting_area().map_coordinate(&middle);
         let (x, y) = (x - left, y - top + 8);
         if let Names::Broken(_) = names {
             let lines = in_lines(name, room(chart) - GAP, text_width).into_iter();
@@ -230,9 +301,9 @@ pub(super) fn group_names(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart) 
 #[cfg(test)]
 mod tests {
     use super::Names;
-    use crate::figure::{BarChart, BarSeries, Chart, Mark};
+    use crate::figure::{Axis, BarChart, BarSeries, Chart, Mark};
     use crate::svg::boxes::{attribute, boxes, overlaps};
-    use crate::svg::svg;
+    use crate::svg::{Shape, svg, svg_shaped};
 
     fn chart(names: Vec<String>) -> BarChart {
         BarChart {
@@ -339,11 +410,57 @@ mod tests {
         one.series[0].values[1] = Some(1.063);
         let mut four = one.clone();
         four.series = vec![one.series[0].clone(); 4];
-        for (chart, shown) in [(one, 1), (four, 4), (chart(pairs(40)), 0)] {
+        let mut six = four.clone();
+        six.series.extend(vec![one.series[0].clone(); 2]);
+        let many = vec![one.series[0].clone(); 16];
+        let many = BarChart {
+            series: many,
+            ..one.clone()
+        };
+        // Six bars a group have turned values, and sixteen have none.
+        for (chart, shown) in [(one, 1), (four, 4), (six, 6), (many, 0)] {
             let picture = svg(&[Chart::Bars(chart)]);
             assert_eq!(picture.matches("1.06\n").count(), shown, "{picture}");
             assert_eq!(overlaps(&boxes(&picture)), [], "{picture}");
         }
+    }
+
+    /// Bars of speedups from 0.8 to 9 begin at 1 and go up or down, and the axis says so.
+    #[test]
+    fn speedups_that_lie_far_apart_have_a_logarithmic_axis() {
+        let speedups = [1.0, 0.8, 9.0, 1.1];
+        let mut chart = chart(pairs(4));
+        chart.series[0].values = speedups.map(Some).to_vec();
+        chart.axis = Axis::of_speedups("speedup over lrr", speedups.into_iter());
+        assert!(chart.axis.doubling);
+        let near = Axis::of_speedups("speedup", [0.8, 3.0].into_iter());
+        assert!(!near.doubling);
+        for shape in [Shape::Wide, Shape::Narrow] {
+            let picture = svg_shaped(&[Chart::Bars(chart.clone())], shape);
+            assert_eq!(overlaps(&boxes(&picture)), [], "{picture}");
+            for value in ["0.8", "9.0", "1.1", "logarithmic"] {
+                assert!(picture.contains(value), "{value}: {picture}");
+            }
+        }
+        let picture = svg(&[Chart::Bars(chart)]);
+        let blue = "fill=\"#0072B2\"";
+        let bars = picture
+            .lines()
+            .filter(|line| line.starts_with("<rect") && line.contains(blue));
+        let bars: Vec<[f64; 2]> = bars
+            .filter(|bar| attribute(bar, "height") != Some(11.0))
+            .filter_map(|bar| Some([attribute(bar, "y")?, attribute(bar, "height")?]))
+            .collect();
+        let [_, [loss, _], [gain, length], [near, small]] = bars[..] else {
+            panic!("{bars:?}")
+        };
+        // Bars that gain end where those that lose begin.
+        assert!(
+            (gain + length - loss).abs() < 1.5 && (near + small - loss).abs() < 1.5,
+            "{bars:?}"
+        );
+        let ratio = length / small;
+        assert!((ratio - 9.0_f64.ln() / 1.1_f64.ln()).abs() < 3.0, "{ratio}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) fn height(chart: &BarChart) -> u32 {
     let rows = chart.series.len().max(1) as i32;
     let group = GROUP_NAME + rows * ROW + BETWEEN_GROUPS;
     let names_of_groups = chart.groups.iter().map(|name| group + more_narrow(name));
-    let groups = names_of_groups.sum::<i32>() + more_narrow(&chart.axis.label);
+    let groups = names_of_groups.sum::<i32>() + more_narrow(&chart.axis.scaled_label());
     let head = head_height(
         &chart.title,
         &names(chart),
@@ -64,9 +64,20 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
         .marks
         .iter()
         .flat_map(|mark| mark.values.iter().flatten());
-    let top = top_of(&chart.axis, values.chain(marked).copied());
+    let places: Vec<f64> = values
+        .chain(marked)
+        .map(|value| chart.axis.place(*value))
+        .collect();
+    let top = top_of(&chart.axis, places.iter().copied());
+    let bottom = places.into_iter().filter(|place| place.is_finite());
+    let bottom = bottom.fold(0.0, f64::min);
     let room = f64::from(NARROW_WIDTH as i32 - 2 * MARGIN - VALUE);
-    let at = |value: f64| MARGIN + (value.clamp(0.0, top) / top * room).round() as i32;
+    let across = |place: f64| {
+        let share = (place.clamp(bottom, top) - bottom) / (top - bottom);
+        MARGIN + (share * room).round() as i32
+    };
+    let at = |value: f64| across(chart.axis.place(value));
+    let start = across(0.0);
     for (g, group) in chart.groups.iter().enumerate() {
         y += GROUP_NAME + draw_narrow(area, group, y, TEXT)?;
         let first = y;
@@ -74,14 +85,15 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
             let value = series.values.get(g).copied().flatten();
             if let Some(value) = value.filter(|value| value.is_finite()) {
                 let colour = SERIES[s % SERIES.len()].0.filled();
-                area.draw(&Rectangle::new([(MARGIN, y), (at(value), y + BAR)], colour))?;
+                let (left, right) = (at(value).min(start), at(value).max(start));
+                area.draw(&Rectangle::new([(left, y), (right, y + BAR)], colour))?;
                 let shown = if chart.axis.percent {
                     format!("{:.1}%", value * 100.0)
                 } else {
                     format!("{value:.3}")
                 };
                 let marks = marks_of(chart, g, s).map(at);
-                let x = beside(at(value) + AFTER_BAR, text_width(&shown), marks);
+                let x = beside(right + AFTER_BAR, text_width(&shown), marks);
                 area.draw(&Text::new(shown, (x, y - 1), words(TEXT - 1)))?;
             }
             y += ROW;
@@ -99,7 +111,7 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
         }
         y += BETWEEN_GROUPS;
     }
-    draw_narrow(area, &chart.axis.label, y, TEXT - 1).map(drop)
+    draw_narrow(area, &chart.axis.scaled_label(), y, TEXT - 1).map(drop)
 }
 
 #[cfg(test)]

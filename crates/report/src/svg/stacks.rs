@@ -61,7 +61,7 @@ fn sums(chart: &BarChart) -> impl Iterator<Item = f64> {
 pub(super) fn wide(area: &Area<'_>, chart: &BarChart) -> Drawn {
     let colours = colours(chart);
     let below = head_coloured(area, &chart.title, (&names(chart), &colours), &[])?;
-    let mut plane = group_plane(area, chart, below, top_of(&chart.axis, sums(chart)))?;
+    let mut plane = group_plane(area, chart, below, 0.0..top_of(&chart.axis, sums(chart)))?;
     for group in 0..chart.groups.len() {
         let left = group as f64 + (1.0 - GROUP) / 2.0;
         for (s, start, end) in parts(chart, group) {

@@ -223,14 +223,18 @@ impl PageBuilder<'_> {
                     .collect(),
             }
         });
-        let series = series.collect();
+        let series: Vec<BarSeries> = series.collect();
         let means = has_means.then(|| MEAN.to_owned());
+        let label = self.bars_label();
+        let values = series.iter().flat_map(|series| &series.values);
         BarChart {
             title: map.title,
-            axis: Axis {
-                label: self.bars_label(),
-                line: self.is_ratio().then_some(1.0),
-                ..Axis::default()
+            axis: match self.is_ratio() {
+                true => Axis::of_speedups(&label, values.flatten().copied()),
+                false => Axis {
+                    label,
+                    ..Axis::default()
+                },
             },
             groups: map.rows.into_iter().chain(means).collect(),
             series,
