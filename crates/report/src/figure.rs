@@ -31,7 +31,8 @@ pub struct Axis {
     pub min: f64,
     /// Largest value. `None` means the largest value of the data.
     pub max: Option<f64>,
-    /// Value at which a line crosses all bars: 1 for speedups.
+    /// Value at which a line crosses all bars, and on both sides of which cells of a map have
+    /// different colours: 1 for speedups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<f64>,
 }
@@ -134,11 +135,16 @@ impl HeatMap {
     pub fn legend(&self) -> Option<String> {
         let label = self.axis.label.as_str();
         let label = (!self.title.starts_with(label)).then(|| label.to_owned());
+        let sides = self.axis.line;
+        let sides = sides.map(|line| format!("blue above {line}, orange below"));
         let colours = self.range.map(|range| {
             let [low, high] = range.map(|end| self.shown(Some(end)));
-            format!("colours of all maps from {low} (weak) to {high} (strong)")
+            match self.axis.line {
+                Some(_) => format!("all maps have the colours of {low} to {high}"),
+                None => format!("colours of all maps from {low} (weak) to {high} (strong)"),
+            }
         });
-        let parts: Vec<String> = label.into_iter().chain(colours).collect();
+        let parts: Vec<String> = label.into_iter().chain(sides).chain(colours).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 

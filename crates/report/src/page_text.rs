@@ -83,10 +83,11 @@ pub fn map_table(map: &HeatMap, width: Option<u16>) -> String {
     };
     let rows: Vec<Vec<_>> = map.rows.iter().zip(&map.values).map(row).collect();
     // A table has no colours.
-    let plain = HeatMap {
+    let mut plain = HeatMap {
         range: None,
         ..map.clone()
     };
+    plain.axis.line = None;
     let legend = plain.legend();
     let legend = legend.map_or_else(String::new, |legend| wrapped("", &legend, width));
     wrapped("", &map.title, width) + &legend + &figures(&header, &rows, width)

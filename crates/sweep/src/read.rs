@@ -322,7 +322,7 @@ fn report(
         return ReportSpec::default();
     };
     let keys = [
-        "title", "rows", "columns", "panels", "metric", "chart", "baseline",
+        "title", "rows", "columns", "panels", "metric", "chart", "colours", "baseline",
     ];
     let mut inner = Fields::new(table, "[report]", &keys, top.diagnostics());
     let mut of = |key: &str| named_axis(&mut inner, key, names);
@@ -337,6 +337,7 @@ fn report(
         metric: metric(&mut inner, has_baseline, statistics, products),
         title: inner.optional_text("title"),
         chart: chart(&mut inner),
+        shared_colours: shared_colours(&mut inner),
         baseline,
     }
 }
@@ -350,6 +351,20 @@ fn chart(inner: &mut Fields<'_, '_>) -> Option<ChartKind> {
             let problem = Diagnostic::error("unknown-value", inner.place("chart"), message);
             inner.problem(problem.help("write \"bars\" or \"map\""));
             None
+        }
+    }
+}
+
+/// Whether all maps have the same colours.
+fn shared_colours(inner: &mut Fields<'_, '_>) -> bool {
+    match inner.optional_text("colours").as_deref() {
+        None | Some("own") => false,
+        Some("shared") => true,
+        Some(other) => {
+            let message = format!("there is no choice `{other}` of colours");
+            let problem = Diagnostic::error("unknown-value", inner.place("colours"), message);
+            inner.problem(problem.help("write \"own\" (those of each map) or \"shared\""));
+            false
         }
     }
 }

@@ -175,6 +175,9 @@ pub struct ReportSpec {
     /// Form of the picture, if the file chooses one.
     #[serde(default)]
     pub chart: Option<ChartKind>,
+    /// True if all maps of the sweep have the same colour for the same value.
+    #[serde(default)]
+    pub shared_colours: bool,
     /// Values of axes that identify the baseline of speedups.
     pub baseline: BTreeMap<String, String>,
 }

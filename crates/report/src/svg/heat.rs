@@ -1,5 +1,6 @@
-//! Maps of a value over two axes: a cell for each pair of values, darker for a greater value, with
-//! its number.
+//! Maps of a value over two axes: a cell for each pair of values with its number, stronger for a
+//! greater value, or of ratios with a colour for gains and one for losses, stronger the farther the
+//! ratio is from 1.
 
 use super::labels::{LINE, in_lines, most_lines};
 use super::{Area, Drawn, GRID, MARGIN, SERIES, Shape, TEXT, head, head_height, text_width, words};
@@ -168,7 +169,8 @@ fn draw_cell(
 ) -> Drawn {
     let corners = [cells.corner(row, column), cells.corner(row + 1, column + 1)];
     if let Some(value) = value {
-        let colour = SERIES[0].0.mix(strength(map, value));
+        let is_loss = map.axis.line.is_some_and(|line| value < line);
+        let colour = SERIES[usize::from(is_loss)].0.mix(strength(map, value));
         area.draw(&Rectangle::new(corners, colour.filled()))?;
     }
     area.draw(&Rectangle::new(corners, GRID.0.stroke_width(1)))?;
@@ -192,9 +194,22 @@ fn ends(map: &HeatMap) -> [f64; 2] {
     })
 }
 
-/// Strength of the colour of a value between the ends of the map's range.
+/// Strength of the colour of a value between the ends of the map's range. On a map of ratios it is
+/// that of the distance from the value of the line, by factors, and 0 there.
 fn strength(map: &HeatMap, value: f64) -> f64 {
     let [low, high] = map.range.unwrap_or_else(|| ends(map));
+    if let Some(line) = map.axis.line {
+        let distance = |value: f64| match value > 0.0 {
+            true => (value / line).ln().abs(),
+            false => f64::INFINITY,
+        };
+        let most = [low, high]
+            .map(distance)
+            .into_iter()
+            .filter(|far| far.is_finite());
+        let most = most.fold(LEAST_SPREAD, f64::max);
+        return STRENGTH.1 * (distance(value) / most).min(1.0);
+    }
     let spread = (high - low).max(LEAST_SPREAD * high.abs());
     let share = match spread > 0.0 {
         true => 0.5 + (value - f64::midpoint(low, high)) / spread,
@@ -266,6 +281,25 @@ mod tests {
                 "{whole:?}"
             );
         }
+    }
+
+    /// Gains and losses have colours of their own, which are weak near 1.
+    #[test]
+    fn speedups_above_and_below_1_have_different_colours() {
+        let mut map = map();
+        map.axis.line = Some(1.0);
+        map.values = vec![vec![Some(1.0), Some(0.5)], vec![Some(2.0), Some(1.1)]];
+        let [none, loss, gain, small] = [1.0, 0.5, 2.0, 1.1].map(|value| strength(&map, value));
+        assert_eq!(none, 0.0);
+        assert!((loss - gain).abs() < 1e-9 && (gain - 0.6).abs() < 1e-9);
+        assert!(small > 0.0 && small < gain / 4.0, "{small}");
+        let picture = svg(&[Chart::Heat(map.clone())]);
+        let filled = |colour: &str| picture.matches(&format!("fill=\"{colour}\"")).count();
+        // Each colour has a rule for dark pages, too.
+        assert_eq!([filled("#0072B2"), filled("#D55E00")], [3, 2], "{picture}");
+        assert_eq!(map.legend().as_deref(), Some("blue above 1, orange below"));
+        map.range = Some([0.5, 16.0]);
+        assert!(strength(&map, 0.5) < loss / 3.0);
     }
 
     /// The values have the same number of decimals, so that 1.0024 is not `1.` among 1.1 and 1.01.

@@ -119,7 +119,9 @@ impl PageBuilder<'_> {
             panels: panels.filter(has_values).collect(),
             all: (shows_all && !is_empty).then(|| picture(None)),
         };
-        pictures.share_colours();
+        if self.sweep.report.shared_colours {
+            pictures.share_colours();
+        }
         pictures
     }
 
@@ -143,6 +145,7 @@ impl PageBuilder<'_> {
             range: None,
             axis: Axis {
                 label: self.map_label(),
+                line: self.is_ratio().then_some(1.0),
                 ..Axis::default()
             },
             row_axis,

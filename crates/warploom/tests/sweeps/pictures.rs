@@ -38,7 +38,7 @@ fn cells(row: &serde_json::Value) -> impl Iterator<Item = f64> {
 #[test]
 fn programs_have_pictures_of_their_own() {
     let folder = folder_of("");
-    let (charts, out) = pictures(folder.path(), "");
+    let (charts, out) = pictures(folder.path(), "[report]\ncolours = \"shared\"\n");
     let ipc = "ipc on gtx480 by sm.warp_scheduler and gpu.sms";
     let expected = ["vectoradd", "spmv"].map(|name| format!("{ipc}: {name}"));
     assert_eq!(titles(&charts), expected);
@@ -70,6 +70,12 @@ fn programs_have_pictures_of_their_own() {
 
     let baseline = "[report]\nbaseline = { warp_scheduler = \"lrr\", sms = 2 }\n";
     let (charts, _) = pictures(folder.path(), baseline);
+    let map = &charts[0]["heat"];
+    assert!(
+        map["range"].is_null(),
+        "a map has the colours of its own values"
+    );
+    assert_eq!(map["axis"]["line"], 1.0);
     let title = "speedup over lrr, sms 2 on gtx480 by sm.warp_scheduler and gpu.sms";
     let expected = [
         ": vectoradd",
@@ -184,7 +190,8 @@ fn means_of_ipc_are_refused_unless_the_file_asks_for_them() {
 #[test]
 fn axes_of_panels_and_columns_of_words_are_checked() {
     let folder = folder_of(&format!(
-        "{AXES}[report]\nrows = \"target\"\npanels = [\"target\", \"smss\"]\nmetric = \"bound\"\n"
+        "{AXES}[report]\nrows = \"target\"\npanels = [\"target\", \"smss\"]\nmetric = \"bound\"\n\
+         colours = \"same\"\n"
     ));
     let told = refusal(folder.path(), 2, &["sweep", "study.toml"]);
     for part in [
@@ -192,6 +199,7 @@ fn axes_of_panels_and_columns_of_words_are_checked() {
         "there is no axis `smss`",
         "did you mean `sms`?",
         "the table has no column `bound`",
+        "write \"own\" (those of each map) or \"shared\"",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
