@@ -38,7 +38,10 @@ fn lines_of_cache(rules: &mut Rules, name: &str, cache: &CacheSpec) {
         hashed,
         &[&key("index"), &key("sets")],
         format!("`{name}`: the hash is not defined for {} sets", cache.sets),
-        "write 32 or 64 sets (`ipoly` takes 16 too), or `index = \"linear\"`",
+        &format!(
+            "write 32 or 64 sets (`ipoly` takes 16 too), or `index = \"linear\"`; `{name}.ways` \
+             changes the size with any hash"
+        ),
     );
     rules.require(
         cache.replacement != Replacement::Dip || cache.sets >= 4,
