@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// Groups of equal runs that are told one by one.
-const SHOWN: usize = 5;
-
 /// A run that issued instructions. Runs that were cut before their first instruction say nothing
 /// about their settings.
 #[derive(Clone, Copy, Debug)]
@@ -15,9 +12,9 @@ pub struct DigestOf<'a> {
     pub digest: &'a str,
 }
 
-/// Sentences that name runs with the same outputs, cycles and counters: what they set differently
-/// had no effect. Of runs that are `sampled` this is known of the timed launches.
-pub fn equal_runs_told(runs: &[DigestOf<'_>], sampled: bool) -> Vec<String> {
+/// Sentence that names all runs with the same outputs, cycles and counters, in groups: what they
+/// set differently had no effect. Of runs that are `sampled` this is known of the timed launches.
+pub fn equal_runs_told(runs: &[DigestOf<'_>], sampled: bool) -> Option<String> {
     let mut groups: Vec<Vec<&str>> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for run in runs {
@@ -29,22 +26,23 @@ pub fn equal_runs_told(runs: &[DigestOf<'_>], sampled: bool) -> Vec<String> {
         }
     }
     groups.retain(|names| names.len() > 1);
+    let names: Vec<_> = groups.iter().map(|names| names.join("; ")).collect();
+    let (which, named) = match names.as_slice() {
+        [] => return None,
+        [only] => ("these runs are".to_owned(), only.clone()),
+        several => (
+            format!("the runs of each of {} groups are", several.len()),
+            format!("({})", several.join("), (")),
+        ),
+    };
     let (timed, there) = match sampled {
         true => (" of the timed launches", " there"),
         false => ("", ""),
     };
-    let more = groups.len().saturating_sub(SHOWN);
-    let told = groups.iter().take(SHOWN).map(|names| {
-        format!(
-            "these runs are the same in every cycle{timed}, so what differs in their settings changed \
-             nothing{there} (docs/comparing.md, Equal runs): {}",
-            names.join("; ")
-        )
-    });
-    let more = (more > 0).then(|| {
-        format!("there are {more} more groups of runs that are the same in every cycle{timed}")
-    });
-    told.chain(more).collect()
+    Some(format!(
+        "{which} the same in every cycle{timed}, so what differs in their settings changed \
+         nothing{there} (docs/comparing.md, Equal runs): {named}"
+    ))
 }
 
 #[cfg(test)]
@@ -65,19 +63,23 @@ mod tests {
         ];
         let expected = "these runs are the same in every cycle, so what differs in their settings \
                         changed nothing (docs/comparing.md, Equal runs): two-level; lrr";
-        assert_eq!(equal_runs_told(&runs, false), [expected]);
-        assert_eq!(equal_runs_told(&runs[3..], false), [""; 0]);
-        let told = equal_runs_told(&runs, true);
-        let part = "every cycle of the timed launches, so what differs in their settings changed nothing there";
-        assert!(told[0].contains(part), "{told:?}");
+        assert_eq!(equal_runs_told(&runs, false).as_deref(), Some(expected));
+        assert_eq!(equal_runs_told(&runs[3..], false), None);
+        let told = equal_runs_told(&runs, true).unwrap();
+        let part = "every cycle of the timed launches, so what differs in their settings changed \
+                    nothing there";
+        assert!(told.contains(part), "{told}");
     }
 
     #[test]
-    fn many_groups_are_counted() {
-        let digests = ["a", "b", "c", "d", "e", "f", "g"];
+    fn all_groups_are_listed() {
+        let digests = ["a", "b", "c"];
         let runs = digests.map(|digest| [run("x", digest), run("y", digest)]);
-        let told = equal_runs_told(&runs.concat(), false);
-        assert_eq!(told.len(), 6);
-        assert!(told[5].starts_with("there are 2 more groups"), "{told:?}");
+        let told = equal_runs_told(&runs.concat(), false).unwrap();
+        assert!(
+            told.starts_with("the runs of each of 3 groups are the same"),
+            "{told}"
+        );
+        assert!(told.ends_with(": (x; y), (x; y), (x; y)"), "{told}");
     }
 }

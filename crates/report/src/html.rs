@@ -83,6 +83,30 @@ fn syntax() -> SyntaxConfig {
     syntax.build().expect("the tags are the usual ones")
 }
 
+/// Characters of a note above the first picture. Longer ones stand below it.
+const SHORT: usize = 240;
+/// Characters of a note that is folded to its beginning.
+const LONG: usize = 600;
+
+/// Notes of a page: those above its first picture, and the longer ones below it, the longest of
+/// them with a beginning to which they are folded.
+fn notes(page: &Page) -> Value {
+    let length = |note: &String| note.chars().count();
+    let is_short = |note: &String| length(note) <= SHORT || page.charts.is_empty();
+    let (short, long): (Vec<_>, Vec<_>) = page.notes.iter().cloned().partition(is_short);
+    let beginning = |note: &String| {
+        let end = note
+            .char_indices()
+            .nth(SHORT)
+            .map_or(note.len(), |(at, _)| at);
+        let words = note[..end].rfind(' ').unwrap_or(end);
+        (length(note) > LONG).then(|| note[..words].to_owned())
+    };
+    let long = long.into_iter();
+    let long = long.map(|note| context! { beginning => beginning(&note), text => note });
+    context! { short => short, long => long.collect::<Vec<_>>() }
+}
+
 /// A page with its pictures, and its references to machines.
 fn shown(page: &Page, machines: &[Machine<'_>]) -> Value {
     let own = machines.iter().filter(|machine| machine.is_of(page));
@@ -95,6 +119,7 @@ fn shown(page: &Page, machines: &[Machine<'_>]) -> Value {
         rules => rules(page),
         caveat => page.caveat(),
         summary => page.summary_lines(),
+        notes => notes(page),
         wide => drawn(&page.charts, Shape::Wide),
         narrow => drawn(&page.charts, Shape::Narrow),
         further => context! {
@@ -363,6 +388,24 @@ pub(crate) mod tests {
         };
         assert!(!summary(std::slice::from_ref(&small)) && summary(&[small.clone(), whole]));
         assert!(html("Results", &imprint(), &[small]).contains("no verdict"));
+    }
+
+    /// A short note stands above the first picture, a long one below it, and a very long one is
+    /// folded to its beginning.
+    #[test]
+    fn long_notes_stand_below_the_picture() {
+        let mut page = page();
+        let of = |length: usize| format!("of {length} {}", "words ".repeat(length / 6));
+        page.notes = [700, 300, 60].map(of).to_vec();
+        let text = html("Results", &imprint(), &[page.clone()]);
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+        let picture = place("<div class=\"wide\" role=\"img\"");
+        assert!(place("<p>Note: of 60 ") < picture && picture < place("<p>Note: of 300 "));
+        assert!(picture < place("<details><summary>Note: of 700 "));
+        assert_eq!(text.matches(of(700).trim_end()).count(), 1);
+        page.charts.clear();
+        let text = html("Results", &imprint(), &[page]);
+        assert!(text.contains("<p>Note: of 700 "));
     }
 
     #[test]

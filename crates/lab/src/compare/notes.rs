@@ -128,7 +128,7 @@ fn long_launches(runs: &[&UsedRun]) -> Option<String> {
 }
 
 /// Runs that are the same in every cycle, as far as they are timed.
-fn equal(runs: &[&UsedRun], sampled: bool) -> Vec<String> {
+fn equal(runs: &[&UsedRun], sampled: bool) -> Option<String> {
     let begun = runs
         .iter()
         .filter(|(_, run)| run.begun() == Begun::Instructions);

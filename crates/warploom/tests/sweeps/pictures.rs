@@ -278,8 +278,9 @@ fn runs_that_are_the_same_in_every_cycle_are_told() {
          max_cycles = 300\nl1d.ways = [4, 8]\n",
     );
     let ran = sweep(folder.path(), &["study.toml"]);
-    let told = "these runs are the same in every cycle, so what differs in their settings changed \
-                nothing (docs/comparing.md, Equal runs): gto-4; gto-8";
+    let told = "the runs of each of 2 groups are the same in every cycle, so what differs in their \
+                settings changed nothing (docs/comparing.md, Equal runs): (lrr-4; lrr-8), (gto-4; \
+                gto-8)";
     let plain = ran.out.replace('\n', " ");
     assert!(plain.contains(&format!("note: {told} ")), "{}", ran.out);
     let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json")).unwrap();

@@ -174,7 +174,7 @@ fn write(
     }
     let mut paths = tables.finish()?;
     let (page, overview) = page.finish();
-    let note = |note: &String| wrapped("", &format!("note: {note}"), width());
+    let note = |note: &String| wrapped("", &format!("note: {}", shortened(note)), width());
     summary.notes = page.notes.iter().map(note).collect();
     let texts = [(".json", json(&page))].into_iter().chain(pictures(&page));
     for (ending, text) in texts {
@@ -185,6 +185,20 @@ fn write(
         paths.push(path);
     }
     Ok((summary, figures(&page, overview), paths))
+}
+
+/// Most characters of a note that is printed whole.
+const MOST_OF_NOTE: usize = 1200;
+
+/// A note, or the beginning of a long one, which is whole on the page.
+fn shortened(note: &str) -> String {
+    match note.char_indices().nth(MOST_OF_NOTE) {
+        None => note.to_owned(),
+        Some((end, _)) => {
+            let words = note[..end].rfind(' ').unwrap_or(end);
+            format!("{} … (the page has all of it)", &note[..words])
+        }
+    }
 }
 
 /// The pictures of a page as text: the cells of maps, or bars if there are few, otherwise the
@@ -312,7 +326,15 @@ fn doubts(summary: &Summary) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Summary, doubts};
+    use super::{Summary, doubts, shortened};
+
+    #[test]
+    fn long_notes_are_whole_on_the_page_alone() {
+        assert_eq!(shortened("equal: a; b"), "equal: a; b");
+        let told = shortened(&"lrr; ".repeat(1000));
+        assert!(told.ends_with("lrr; … (the page has all of it)"), "{told}");
+        assert!(told.len() < 1300);
+    }
 
     #[test]
     fn unchecked_runs_are_counted() {
