@@ -74,6 +74,30 @@ struct Shown {
     report: Arc<RunReport>,
 }
 
+/// Checks the machines of all combinations of values of some keys.
+///
+/// # Errors
+/// All errors of the first machine that is impossible.
+pub fn check_keys(
+    gpu: &str,
+    base: &Base,
+    sets: &[String],
+    keys: &[Vary],
+) -> Result<(), ConfigErrors> {
+    let machine =
+        |values: Vec<&str>| MachineVariant::new("", gpu, base, varied(sets, keys, &values));
+    combinations(keys)
+        .into_iter()
+        .try_for_each(|values| machine(values).map(drop))
+}
+
+/// Settings of a machine with values of some keys.
+fn varied(sets: &[String], keys: &[Vary], values: &[&str]) -> Vec<String> {
+    let pairs = keys.iter().zip(values);
+    let varied = pairs.map(|(vary, value)| format!("{}={value}", vary.key));
+    sets.iter().cloned().chain(varied).collect()
+}
+
 impl Comparison {
     /// All combinations of varied values, in the order of rows.
     fn combinations(&self) -> Vec<Vec<&str>> {
@@ -88,9 +112,7 @@ impl Comparison {
     pub fn runs(&self) -> Result<Vec<RunSpec>, ConfigErrors> {
         let keys: Vec<_> = self.vary.iter().chain(&self.best).cloned().collect();
         let run = |values: &Vec<&str>| {
-            let pairs = keys.iter().zip(values);
-            let varied = pairs.map(|(vary, value)| format!("{}={value}", vary.key));
-            let sets: Vec<_> = self.sets.iter().cloned().chain(varied).collect();
+            let sets = varied(&self.sets, &keys, values);
             let machine = MachineVariant::new(&values.join(", "), &self.gpu, &self.base, sets)?;
             Ok(RunSpec {
                 max_cycles: self.max_cycles,

@@ -32,7 +32,9 @@ mod verdict;
 pub use allocated::{Allocate, Subject};
 pub use bound::{RunBound, bound};
 pub use claims::{Claim, claim, claims, claims_on};
-pub use compare::{Comparison, Programs, Vary, measured_columns, sampled_columns, speedup};
+pub use compare::{
+    Comparison, Programs, Vary, check_keys, measured_columns, sampled_columns, speedup,
+};
 pub use costs::{Cost, CostBasis, cost};
 pub use earlier::{ChangedKey, changed_keys};
 pub use energy::{ChooseEnergy, add_energy};

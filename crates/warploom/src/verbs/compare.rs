@@ -19,7 +19,8 @@ use crate::timed_args::percentage;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_lab::{
-    Comparison, FigureJob, FigureOutcome, Input, Programs, Vary, measured_columns, sampled_columns,
+    Comparison, FigureJob, FigureOutcome, Input, Programs, Vary, check_keys, measured_columns,
+    sampled_columns,
 };
 use warploom_report::page::Page;
 use warploom_report::{page_report, svg};
@@ -266,6 +267,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     check_outputs(&outputs, &target::files(&args.targets, Some(&gpu)))?;
     args.refuse_launches_of_several()?;
     args.refuse_sampled()?;
+    check_machines(args, &gpu)?;
     let mut inputs = inputs(args)?;
     let others = inputs.split_off(1);
     if args.share_by_accident(others.len()) {
@@ -275,8 +277,6 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             1 + others.len()
         ));
     }
-    // Problems of the machine itself are not problems of what is varied.
-    spec(&gpu, &args.gpu.sets)?;
     let comparison = Comparison {
         input: inputs.swap_remove(0),
         programs: args.mix.programs(others)?,
@@ -294,13 +294,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         sample_error: args.sample_error,
     };
     columns::check(&args.columns, &comparison.columns())?;
-    let option = if args.best.is_empty() {
-        "--vary"
-    } else {
-        "--vary or --best"
-    };
     let specs = comparison.runs();
-    let specs = specs.map_err(|errors| errors.of_option(option))?;
+    let specs = specs.map_err(|errors| errors.of_option(option(args)))?;
     let command = command_line();
     let interrupt = args.output.is_none().then(Interrupt::new);
     let is_interrupted = || interrupt.as_ref().is_some_and(|of| of.go_on().is_break());
@@ -330,6 +325,23 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     };
     let page = page.filter(|page| !page.table.rows.is_empty());
     interrupted(args, page, comparison.rows())
+}
+
+/// Options whose keys are varied, for messages.
+fn option(args: &Args) -> &'static str {
+    match args.best.is_empty() {
+        true => "--vary",
+        false => "--vary or --best",
+    }
+}
+
+/// Checks all machines before an input is compiled or a launch is guessed. Problems of the machine
+/// itself are not problems of what is varied.
+fn check_machines(args: &Args, gpu: &str) -> Result<(), Failure> {
+    spec(gpu, &args.gpu.sets)?;
+    let keys = [args.vary.as_slice(), &args.best].concat();
+    let checked = check_keys(gpu, &base(gpu)?, &args.gpu.sets, &keys);
+    Ok(checked.map_err(|errors| errors.of_option(option(args)))?)
 }
 
 /// Refuses a key that is named twice.

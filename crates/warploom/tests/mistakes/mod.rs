@@ -277,6 +277,26 @@ fn a_key_that_nothing_reads_is_named() {
     }
 }
 
+/// The keys of a comparison are checked before a launch is guessed, which would be told first.
+#[test]
+fn a_misspelt_key_of_a_comparison_is_told_before_a_guess() {
+    let folder = folder();
+    let compare = |vary: &str| {
+        let args = ["compare", "k.ptx", "--kernel", "blur", "--vary", vary];
+        refusal(folder.path(), 2, &args)
+    };
+    for (vary, part) in [
+        (
+            "sm.warp_schedular=lrr,gto",
+            "did you mean `sm.warp_scheduler`?",
+        ),
+        ("sm.warp_scheduler=lrr,gtoo", "did you mean \"gto\"?"),
+    ] {
+        let told = compare(vary);
+        assert!(told.contains(part) && !told.contains("guessed"), "{told}");
+    }
+}
+
 /// Typing errors and files of other kinds: each message has a remedy.
 #[test]
 fn mistyped_commands_and_files_of_other_kinds_are_answered() {
