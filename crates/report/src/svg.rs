@@ -9,13 +9,14 @@ mod effects;
 mod heat;
 mod labels;
 mod legend;
+mod lines;
 mod narrow;
 mod stacks;
 mod touches;
 
 pub use touches::{TouchMap, touch_maps};
 
-use crate::figure::{Axis, BarChart, Chart, LineChart, Mark};
+use crate::figure::{Axis, BarChart, Chart, Mark};
 use legend::{LEGEND_LINE, legend};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
@@ -29,6 +30,8 @@ const HEIGHT: u32 = 360;
 /// Height of the title and a legend of one line.
 const HEAD: i32 = 68;
 const MARGIN: i32 = 14;
+/// Length of the axis of values for whose label there is room in a chart of the usual height.
+const LABEL: i32 = 220;
 /// Space for the numbers and the label of an axis.
 const X_LABELS: u32 = 48;
 const Y_LABELS: u32 = 70;
@@ -101,7 +104,7 @@ impl Shape {
             }
             (_, Chart::Effects(chart)) => effects::height(chart, self),
             (_, Chart::Heat(map)) => heat::height(map, self),
-            (_, Chart::Lines(chart)) => HEIGHT + more_title(&chart.title, self.width()) as u32,
+            (_, Chart::Lines(chart)) => HEIGHT + lines::more_height(chart, self.width()),
         }
     }
 }
@@ -134,7 +137,7 @@ fn draw(root: &Area<'_>, charts: &[Chart], heights: &[u32], shape: Shape) -> Dra
             (Chart::Bars(chart), Shape::Narrow) => narrow::bars(&area, chart)?,
             (Chart::Stacks(chart), Shape::Wide) => stacks::wide(&area, chart)?,
             (Chart::Stacks(chart), Shape::Narrow) => stacks::narrow(&area, chart)?,
-            (Chart::Lines(chart), _) => lines(&area, chart)?,
+            (Chart::Lines(chart), _) => lines::draw(&area, chart)?,
             (Chart::Effects(chart), _) => effects::draw(&area, chart, shape)?,
             (Chart::Heat(map), _) => heat::draw(&area, map, shape)?,
         }
@@ -186,62 +189,6 @@ fn name_colour(names: &[&str], at: usize) -> RGBColor {
 
 fn words(size: u32) -> TextStyle<'static> {
     (FONT, size).into_font().color(&WORDS.0)
-}
-
-fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
-    let names: Vec<_> = chart.series.iter().map(|s| s.name.as_str()).collect();
-    let below = head(area, &chart.title, &names, &[])?;
-    let points = chart.series.iter().flat_map(|series| series.points.iter());
-    let at = |x: f64| chart.x.place(x);
-    let xs = points.clone().map(|(x, _)| at(*x));
-    let (first, last) = xs.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
-    let across = if first < last {
-        first..last
-    } else {
-        first.min(0.0)..first.max(1.0)
-    };
-    let top = top_of(&chart.y, points.map(|(_, y)| *y));
-    let widest = [across.start, across.end].map(|x| text_width(&number(&chart.x, x)));
-    let labels = x_labels(area.dim_in_pixel().0, widest[0].max(widest[1]));
-    let mut plane = plane(area, below, across, chart.y.min..top)?;
-    plane
-        .configure_mesh()
-        .x_labels(labels)
-        .max_light_lines(0)
-        .bold_line_style(GRID.0)
-        .axis_style(GRID.0)
-        .label_style(words(TEXT))
-        .x_desc(chart.x.label.as_str())
-        .y_desc(chart.y.label.as_str())
-        .x_label_formatter(&|x| number(&chart.x, *x))
-        .y_label_formatter(&|y| number(&chart.y, *y))
-        .draw()?;
-    for (s, series) in chart.series.iter().enumerate() {
-        let colour = SERIES[s % SERIES.len()].0;
-        let points: Vec<_> = series.points.iter().map(|&(x, y)| (at(x), y)).collect();
-        if series.dots {
-            let dot = |point: &(f64, f64)| Circle::new(*point, 4, colour.filled());
-            plane.draw_series(points.iter().map(dot))?;
-        }
-        plane.draw_series([PathElement::new(points, colour.stroke_width(2))])?;
-    }
-    Ok(())
-}
-
-/// Space left and right of the plane of a chart, in pixels.
-const BESIDE_PLANE: i32 = 90;
-/// Least space between two labels of an axis, in pixels.
-const BETWEEN_LABELS: i32 = 14;
-/// Most labels of an axis.
-const MOST_LABELS: i32 = 11;
-
-/// Number of labels of the horizontal axis of a chart for which there is room.
-fn x_labels(width: u32, widest: i32) -> usize {
-    let room = match width > NARROW_WIDTH {
-        true => MOST_LABELS,
-        false => (width as i32 - BESIDE_PLANE) / (widest + BETWEEN_LABELS),
-    };
-    room.clamp(2, MOST_LABELS) as usize
 }
 
 /// Draws title and legend: squares for series, lines for marks. Returns the lower edge.
@@ -510,33 +457,6 @@ mod tests {
                 let rule = format!("[{property}=\"#{colour}\"]");
                 assert!(style.contains(&rule), "{rule} is not in {style}");
             }
-        }
-    }
-
-    #[test]
-    fn labels_of_a_narrow_axis_do_not_overlap() {
-        assert_eq!(super::x_labels(1000, 48), 11);
-        let chart = Chart::Lines(LineChart {
-            series: vec![LineSeries {
-                name: "ipc".into(),
-                points: vec![(0.0, 1.0), (54_714.0, 2.0)],
-                dots: false,
-            }],
-            ..LineChart::default()
-        });
-        let picture = super::svg_shaped(&[chart], super::Shape::Narrow);
-        let labels = picture.split("<text").skip(1).filter_map(|part| {
-            let (_, rest) = part.split_once(" x=\"")?;
-            let place: i32 = rest.split_once('"')?.0.parse().ok()?;
-            let text = part.split_once('>')?.1.split_once("</text>")?.0.trim();
-            text.ends_with("000")
-                .then(|| (place, super::text_width(text)))
-        });
-        let labels: Vec<_> = labels.collect();
-        assert!(labels.len() >= 2, "{labels:?}");
-        for pair in labels.windows(2) {
-            let apart = (pair[1].0 - pair[0].0).abs();
-            assert!(apart > (pair[0].1 + pair[1].1) / 2, "{labels:?}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::labels::{LINE, in_lines, most_lines};
 use super::{
-    Area, Drawn, GRID, MARGIN, MARKS, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS, head,
+    Area, Drawn, GRID, LABEL, MARGIN, MARKS, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS, head,
     mark_colour, mark_names, more_title, number, plane_above, text_width, top_of, width_at, words,
 };
 use crate::figure::{Axis, BarChart, Mark};
@@ -24,8 +24,6 @@ const VALUE_GAP: i32 = 2;
 const WIDE: i32 = 100;
 /// Most lines of a name.
 const MOST_LINES: i32 = 5;
-/// Length of the axis of values for whose label there is room in a chart of the usual height.
-const LABEL: i32 = 220;
 
 /// Arrangement of the names below the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
