@@ -1,9 +1,10 @@
 //! Expansion of a sweep: the runs that its products name.
 
+use crate::labels::labels;
 use crate::pattern::is_called;
 use crate::read::axis_names;
 use crate::spec::{AxisValue, Product, Spec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run of a sweep before its input and machine are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,16 +144,19 @@ fn give_names(spec: &Spec, axes: &[String], points: &mut [Point]) -> Result<(), 
             .any(|point| point.values[at] != points[0].values[at])
     };
     let varying: Vec<usize> = (0..axes.len()).filter(|at| varies(*at)).collect();
+    let labels: Vec<_> = (0..axes.len()).map(|at| labels_of(points, at)).collect();
     for point in points.iter_mut() {
         let named = |short: &str| {
             let whole = axes.iter().position(|axis| axis == short);
             let at = whole.or_else(|| axes.iter().position(|axis| is_called(axis, short)))?;
-            Some(point.values[at].as_str())
+            Some(labels[at][&point.values[at]].as_str())
         };
         let plain = || match varying.as_slice() {
             [] => point.values.join("-"),
             some => {
-                let values = some.iter().map(|at| point.values[*at].as_str());
+                let values = some
+                    .iter()
+                    .map(|at| labels[*at][&point.values[*at]].as_str());
                 values
                     .filter(|value| !value.is_empty())
                     .collect::<Vec<_>>()
@@ -165,6 +169,14 @@ fn give_names(spec: &Spec, axes: &[String], points: &mut [Point]) -> Result<(), 
             .map_or_else(plain, |pattern| pattern.filled(named));
     }
     check_names(axes, points)
+}
+
+/// Labels of the values of an axis, as charts have them.
+fn labels_of(points: &[Point], axis: usize) -> BTreeMap<String, String> {
+    let values: BTreeSet<&String> = points.iter().map(|point| &point.values[axis]).collect();
+    let values: Vec<String> = values.into_iter().cloned().collect();
+    let labels = labels(&values, &values);
+    values.into_iter().zip(labels).collect()
 }
 
 fn check_names(axes: &[String], points: &[Point]) -> Result<(), ExpandError> {

@@ -17,6 +17,7 @@ mod condition;
 mod expand;
 mod folder;
 mod host;
+mod labels;
 mod page;
 mod pattern;
 mod plan;

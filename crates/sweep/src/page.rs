@@ -110,8 +110,11 @@ impl<'a> PageBuilder<'a> {
             self.limits.extend(limit);
         }
         if self.sweep.runs <= MOST_ROWS {
-            let values = row.values.iter().zip(&self.types);
-            let values = values.map(|(value, kind)| typed(value, *kind));
+            let values = row.values.iter().zip(&self.types).zip(&self.sweep.axes);
+            let values = values.map(|((value, kind), axis)| match kind {
+                ColumnType::Text => typed(&self.axes.label(self.sweep, axis, value), *kind),
+                _ => typed(value, *kind),
+            });
             let first = [Cell::from(row.name.as_str())].into_iter().chain(values);
             let status = [Cell::from(row.status)];
             self.rows.push(
@@ -130,7 +133,7 @@ impl<'a> PageBuilder<'a> {
             });
         }
         if let Some(facts) = &row.facts {
-            self.doubts.add(self.sweep, row, facts);
+            self.doubts.add(self.sweep, &self.axes, row, facts);
             if self.sweep.runs <= MOST_ROWS {
                 let speedup = self.columns.iter().position(|own| own.name == "speedup");
                 let speedup = speedup.and_then(|at| row.cells[at].number());

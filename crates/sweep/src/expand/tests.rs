@@ -48,6 +48,22 @@ fn names_follow_the_pattern_and_must_differ() {
     );
 }
 
+/// Files are named as in charts, unless two would have one name.
+#[test]
+fn runs_of_files_are_named_without_folder_and_ending() {
+    let of = |targets: &str, pattern: &str| {
+        names(&format!(
+            "{pattern}[axes]\ntarget = [{targets}]\n\"gpu.sms\" = [1, 2]"
+        ))
+    };
+    let files = "\"mine/ema.toml\", \"spmv\"";
+    assert_eq!(of(files, ""), ["ema-1", "ema-2", "spmv-1", "spmv-2"]);
+    let pattern = "name = \"{sms}_{target}\"\n";
+    assert_eq!(of(files, pattern), ["1_ema", "2_ema", "1_spmv", "2_spmv"]);
+    let two = "\"a/k.toml\", \"b/k.toml\"";
+    assert_eq!(of(two, "")[0], "a/k.toml-1");
+}
+
 #[test]
 fn named_alternatives_set_several_keys_at_once() {
     let text = r#"[axes]

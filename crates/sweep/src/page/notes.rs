@@ -1,6 +1,6 @@
 //! Sentences without which the results of a sweep would be misread.
 
-use super::{CUT, PageBuilder, SAMPLED, STOPPED};
+use super::{AxisValues, CUT, PageBuilder, SAMPLED, STOPPED};
 use crate::collect::Row;
 use crate::plan::Sweep;
 use crate::record::Facts;
@@ -51,19 +51,21 @@ struct Cut {
     launches: Launches,
 }
 
-/// Name of the program of a run.
-fn program<'r>(sweep: &Sweep, row: &'r Row) -> &'r String {
+/// Name of the program of a run, as charts have it.
+fn program(sweep: &Sweep, axes: &AxisValues, row: &Row) -> String {
     let mut named = sweep.axes.iter().zip(&row.values);
     let program = named.find(|(axis, _)| matches!(axis.as_str(), "target" | "app"));
-    program.map_or(&row.name, |(_, value)| value)
+    let label = program.map(|(axis, value)| axes.label(sweep, axis, value));
+    label.unwrap_or_else(|| row.name.clone())
 }
 
 impl Doubts {
     /// Adds a run that has a result.
-    pub fn add(&mut self, sweep: &Sweep, row: &Row, facts: &Facts) {
+    pub fn add(&mut self, sweep: &Sweep, axes: &AxisValues, row: &Row, facts: &Facts) {
+        let program = program(sweep, axes, row);
         if row.status == CUT && facts.begun == Begun::Instructions {
             self.cut.extend(facts.reached.map(|reached| Cut {
-                program: program(sweep, row).clone(),
+                program: program.clone(),
                 name: row.name.clone(),
                 reached,
                 launches: row.launches,
@@ -72,8 +74,7 @@ impl Doubts {
             self.unbegun.push((row.name.clone(), facts.begun));
             self.launch_cycles = self.launch_cycles.max(facts.launch_cycles);
         } else if row.status == STOPPED && row.launches.is_exact {
-            let program = program(sweep, row).clone();
-            self.stopped.insert(program, row.launches.least);
+            self.stopped.insert(program.clone(), row.launches.least);
         }
         if facts.sampled.is_some_and(|sampled| sampled.differing > 0) {
             self.differing.push(row.name.clone());
@@ -90,7 +91,7 @@ impl Doubts {
         let Some(blocks) = facts.largest_grid.filter(|blocks| *blocks < facts.sms) else {
             return;
         };
-        self.add_idle(program(sweep, row), &row.machine, blocks, facts.sms);
+        self.add_idle(&program, &row.machine, blocks, facts.sms);
     }
 
     /// Adds the largest launch of a program, which has fewer blocks than the machine has SMs.
