@@ -145,6 +145,9 @@ enum Values {
     None,
 }
 
+/// Most steps of an axis of values.
+const MOST_STEPS: usize = 11;
+
 /// Share of the axis' length for values that are turned.
 const TURNED: f64 = 0.16;
 
@@ -223,9 +226,15 @@ pub(super) fn group_plane<'a>(
 ) -> Drawn<Plane<'a>> {
     let groups = chart.groups.len().max(1) as f64;
     let labels = Names::of(chart).height();
+    // Steps of a logarithmic axis are whole powers of 2.
+    let steps = match chart.axis.doubling {
+        true => (values.end - values.start) as usize + 1,
+        false => MOST_STEPS,
+    };
     let mut plane = plane_above(area, below, labels, 0.0..groups, values)?;
     plane
         .configure_mesh()
+        .y_labels(steps)
         .disable_x_mesh()
         .disable_x_axis()
         .max_light_lines(0)

@@ -57,6 +57,12 @@ impl Pictures {
         }
     }
 
+    /// The picture over all panels, or where there is none, those of the panels.
+    pub fn wholes(&self) -> impl Iterator<Item = &Picture> {
+        let panels = self.panels.iter().filter(|_| self.all.is_none());
+        self.all.iter().chain(panels)
+    }
+
     /// The charts in the order of the page.
     pub fn charts(self) -> Vec<Chart> {
         let all = self.panels.into_iter().chain(self.all);
@@ -99,9 +105,13 @@ impl Pictures {
 
 impl PageBuilder<'_> {
     /// The pictures of the metric: one for each panel and, without panels or of speedups, one of
-    /// all.
+    /// all. A mean over machines is made only without panels for them.
     pub(super) fn pictures(&self, title: &str) -> Pictures {
-        let shows_all = (self.panels.is_empty() && !self.refuses_means()) || self.is_ratio();
+        let of_machines = self.panels.iter().any(|at| self.sweep.axes[*at] == "gpu");
+        let shows_all = match self.is_ratio() {
+            true => !of_machines,
+            false => self.panels.is_empty() && !self.refuses_means(),
+        };
         let picture = |panel: Option<&[String]>| {
             let map = self.map(title, panel);
             Picture {
@@ -191,16 +201,20 @@ impl PageBuilder<'_> {
         if of_programs(&columns) { columns } else { rows }
     }
 
-    /// Figures of the chart of all speedups: the geometric means, or the speedups over a baseline
-    /// that is one of the groups.
+    /// Figures of the chart of all speedups, or of those of the panels: the geometric means, or the
+    /// speedups over a baseline that is one of the groups.
     pub(super) fn figures(&self, pictures: &Pictures) -> Vec<(String, Cell)> {
-        let Some(all) = &pictures.all else {
-            return Vec::new();
-        };
-        match (&all.chart, self.baseline(self.groups())) {
-            (Chart::Bars(bars), Some(base)) if self.is_ratio() => speedups(bars, &base),
-            _ => means(&all.chart),
-        }
+        let figures = pictures.wholes().flat_map(|whole| {
+            let panel = match whole.panel.as_slice() {
+                [] => String::new(),
+                panel => format!("{}, ", self.panel_label(panel)),
+            };
+            match (&whole.chart, self.baseline(self.groups())) {
+                (Chart::Bars(bars), Some(base)) if self.is_ratio() => speedups(bars, &base, &panel),
+                _ => means(&whole.chart, &panel),
+            }
+        });
+        figures.collect()
     }
 
     /// The rows of a map as groups of bars, after those of speedups their geometric means. There is
@@ -246,8 +260,8 @@ impl PageBuilder<'_> {
     }
 }
 
-/// The geometric means of a chart's bars, as values of a summary.
-fn means(chart: &Chart) -> Vec<(String, Cell)> {
+/// The geometric means of a chart's bars, as values of a summary whose names begin with the panel.
+fn means(chart: &Chart, panel: &str) -> Vec<(String, Cell)> {
     let Chart::Bars(bars) = chart else {
         return Vec::new();
     };
@@ -256,21 +270,25 @@ fn means(chart: &Chart) -> Vec<(String, Cell)> {
     };
     let mean = |series: &BarSeries| {
         let value = series.values.get(at).copied().flatten()?;
-        Some((format!("{MEAN_OF}{}", series.name), Cell::Number(value)))
+        Some((
+            format!("{MEAN_OF}{panel}{}", series.name),
+            Cell::Number(value),
+        ))
     };
     bars.series.iter().filter_map(mean).collect()
 }
 
-/// The speedups of all groups but that of the baseline, as values of a summary.
-fn speedups(bars: &BarChart, base: &str) -> Vec<(String, Cell)> {
+/// The speedups of all groups but that of the baseline, as values of a summary whose names begin
+/// with the panel.
+fn speedups(bars: &BarChart, base: &str, panel: &str) -> Vec<(String, Cell)> {
     let groups = bars.groups.iter().enumerate();
     let others = groups.filter(|(_, group)| *group != base);
     let of_group = |(at, group): (usize, &String)| {
         let named = |series: &BarSeries| {
             let value = series.values.get(at).copied().flatten()?;
             let name = match bars.series.len() {
-                1 => format!("{SPEEDUP_OF}{group}"),
-                _ => format!("{SPEEDUP_OF}{group}, {}", series.name),
+                1 => format!("{SPEEDUP_OF}{panel}{group}"),
+                _ => format!("{SPEEDUP_OF}{panel}{group}, {}", series.name),
             };
             Some((name, Cell::Number(value)))
         };

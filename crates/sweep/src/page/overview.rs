@@ -14,53 +14,80 @@ struct Line {
     ends: Option<[(f64, String); 2]>,
 }
 
+/// A picture whose bars are told, and the pictures of which its bars are means, or itself.
+struct Told<'a> {
+    picture: &'a Picture,
+    of: &'a [Picture],
+}
+
 impl PageBuilder<'_> {
-    /// The bars over all pictures in few lines: geometric means of speedups, or the speedups of
-    /// the groups over that of the baseline. Empty without such bars.
+    /// The bars of speedups in few lines: geometric means, or the speedups of the groups over that
+    /// of the baseline. They are those over all pictures, or where a mean over these says little,
+    /// of each. Empty without such bars.
     pub(super) fn overview(&self, pictures: &Pictures) -> String {
-        let Some(Chart::Bars(all)) = pictures.all.as_ref().map(|all| &all.chart) else {
-            return String::new();
-        };
         if !self.is_ratio() {
             return String::new();
         }
-        let mean = all.groups.iter().position(|group| group == MEAN);
+        let parts = pictures.wholes().map(|picture| {
+            let of = match (&pictures.all, pictures.panels.as_slice()) {
+                (Some(_), panels @ [_, ..]) => panels,
+                _ => std::slice::from_ref(picture),
+            };
+            self.told(&Told { picture, of })
+        });
+        parts.flatten().collect::<Vec<_>>().join("\n")
+    }
+
+    /// The bars of one picture.
+    fn told(&self, told: &Told<'_>) -> Option<String> {
+        let Chart::Bars(bars) = &told.picture.chart else {
+            return None;
+        };
+        let mean = bars.groups.iter().position(|group| group == MEAN);
         let lines = match (mean, self.baseline(self.groups())) {
-            (Some(at), _) => self.means(pictures, all, at),
-            (None, Some(base)) => self.groups_over(pictures, all, &base),
-            (None, None) => return String::new(),
+            (Some(at), _) => self.means(told, bars, at),
+            (None, Some(base)) => self.groups_over(told, bars, &base),
+            (None, None) => return None,
         };
-        let over = mean.and_then(|_| self.groups());
-        let others = self.axes.others(self.map);
-        let over: Vec<usize> = over.into_iter().chain(others).collect();
-        let title = match over.is_empty() {
-            true => self.title(),
-            false => format!("{}: {MEAN} over {}", self.title(), self.with_values(&over)),
+        let panel = told.picture.panel.as_slice();
+        let own = |at: &usize| panel.is_empty() || !self.panels.contains(at);
+        let others = self.axes.others(self.map).filter(own);
+        let over: Vec<usize> = mean
+            .and_then(|_| self.groups())
+            .into_iter()
+            .chain(others)
+            .collect();
+        let title = match panel {
+            [] => self.title(),
+            panel => format!("{}: {}", self.title(), self.panel_label(panel)),
         };
-        let ranges = lines.iter().any(|line| line.ends.is_some());
-        let ranges = if ranges {
-            "; from the least to the greatest"
-        } else {
-            ""
+        let over = match (over.is_empty(), panel) {
+            (true, _) => String::new(),
+            (false, []) => format!(": {MEAN} over {}", self.with_values(&over)),
+            (false, _) => format!("; {MEAN} over {}", self.with_values(&over)),
         };
-        written(&format!("{title}{ranges}"), &lines)
+        let ranges = match lines.iter().any(|line| line.ends.is_some()) {
+            true => "; from the least to the greatest",
+            false => "",
+        };
+        Some(written(&format!("{title}{over}{ranges}"), &lines))
     }
 
     /// The mean of each series, which is the bar at `mean`.
-    fn means(&self, pictures: &Pictures, all: &BarChart, mean: usize) -> Vec<Line> {
+    fn means(&self, told: &Told<'_>, all: &BarChart, mean: usize) -> Vec<Line> {
         let line = |nth: usize| {
             let series = &all.series[nth];
             Some(Line {
                 name: series.name.clone(),
                 value: series.values[mean]?,
-                ends: self.ends(pictures, nth, None),
+                ends: self.ends(told.of, nth, None),
             })
         };
         (0..all.series.len()).filter_map(line).collect()
     }
 
     /// Each bar of the groups other than the baseline's.
-    fn groups_over(&self, pictures: &Pictures, all: &BarChart, base: &str) -> Vec<Line> {
+    fn groups_over(&self, told: &Told<'_>, all: &BarChart, base: &str) -> Vec<Line> {
         let groups = all.groups.iter().enumerate();
         let others = groups.filter(|(_, group)| *group != base);
         let of_group = |(at, group): (usize, &String)| {
@@ -72,7 +99,7 @@ impl PageBuilder<'_> {
                         _ => format!("{group}, {}", series.name),
                     },
                     value: series.values[at]?,
-                    ends: self.ends(pictures, nth, Some(group)),
+                    ends: self.ends(told.of, nth, Some(group)),
                 })
             };
             (0..all.series.len()).filter_map(line).collect::<Vec<_>>()
@@ -80,21 +107,23 @@ impl PageBuilder<'_> {
         others.flat_map(of_group).collect()
     }
 
-    /// Least and greatest bar of a series in all pictures, or in one of their groups, if they are
+    /// Least and greatest bar of a series in some pictures, or in one of their groups, if they are
     /// told apart by three decimals.
     fn ends(
         &self,
-        pictures: &Pictures,
+        of: &[Picture],
         series: usize,
         group: Option<&str>,
     ) -> Option<[(f64, String); 2]> {
-        let shown = match pictures.panels.is_empty() {
-            true => pictures.all.as_slice(),
-            false => pictures.panels.as_slice(),
-        };
-        let bars = shown
-            .iter()
-            .flat_map(|picture| self.bars_of(picture, series));
+        let several = of.len() > 1;
+        let bars = of.iter().flat_map(|picture| {
+            let panel = if several {
+                self.panel_label(&picture.panel)
+            } else {
+                String::new()
+            };
+            bars_of(picture, series, panel)
+        });
         let own = |name: &str| group.map_or(name != MEAN, |group| name == group);
         let mut bars: Vec<_> = bars
             .filter(|(_, name, _)| own(name))
@@ -108,20 +137,19 @@ impl PageBuilder<'_> {
         let ends = [bars.first()?.clone(), bars.last()?.clone()];
         (ends[1].0 - ends[0].0 >= 0.0005).then_some(ends)
     }
+}
 
-    /// Bars of a series in a picture: value, group and panel.
-    fn bars_of(&self, picture: &Picture, series: usize) -> Vec<(f64, String, String)> {
-        let Chart::Bars(chart) = &picture.chart else {
-            return Vec::new();
-        };
-        let panel = self.panel_label(&picture.panel);
-        let Some(series) = chart.series.get(series) else {
-            return Vec::new();
-        };
-        let bars = chart.groups.iter().zip(&series.values);
-        bars.filter_map(|(group, value)| Some(((*value)?, group.clone(), panel.clone())))
-            .collect()
-    }
+/// Bars of a series in a picture of a panel: value, group and panel.
+fn bars_of(picture: &Picture, series: usize, panel: String) -> Vec<(f64, String, String)> {
+    let Chart::Bars(chart) = &picture.chart else {
+        return Vec::new();
+    };
+    let Some(series) = chart.series.get(series) else {
+        return Vec::new();
+    };
+    let bars = chart.groups.iter().zip(&series.values);
+    bars.filter_map(|(group, value)| Some(((*value)?, group.clone(), panel.clone())))
+        .collect()
 }
 
 /// Lines below a title, in columns.

@@ -150,6 +150,35 @@ fn means_of_many_bars_have_their_ranges() {
     assert!(lines[2].contains(&end), "{end}: {lines:?}");
 }
 
+/// Machines have pictures of their own, and no mean over them is made unless one asks.
+#[test]
+fn no_mean_over_machines_is_made_unasked() {
+    let axes = "[axes]\ntarget = [\"vectoradd\", \"nn\"]\nsize = \"test\"\ngpu = [\"gtx480\", \
+                \"gtx480-gpgpusim4\"]\nsm.warp_scheduler = [\"lrr\", \"gto\"]\n[report]\n\
+                baseline = { warp_scheduler = \"lrr\" }\nrows = \"target\"\n\
+                columns = \"warp_scheduler\"\n";
+    let folder = folder_of(axes);
+    let page = |more: &str| {
+        std::fs::write(folder.path().join("study.toml"), format!("{axes}{more}")).unwrap();
+        let ran = sweep(folder.path(), &["study.toml"]);
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json"));
+        json(&page.unwrap())
+    };
+    let title = "speedup over lrr by target and sm.warp_scheduler";
+    let own = page("");
+    let expected = ["gtx480", "gtx480-gpgpusim4"].map(|gpu| format!("{title}: {gpu}"));
+    assert_eq!(titles(own["charts"].as_array().unwrap()), expected);
+    let means = own["summary"].as_object().unwrap();
+    assert!(
+        means.contains_key("geometric_mean.gtx480-gpgpusim4, gto"),
+        "{means:?}"
+    );
+    let asked = page("panels = []\n");
+    let mean = format!("{title}: geometric mean over gpu (gtx480, gtx480-gpgpusim4)");
+    assert_eq!(titles(asked["charts"].as_array().unwrap()), [mean]);
+}
+
 /// Two programs on an axis that the map does not show have a map each, although the
 /// file names both axes and a title. A mean that the file asks for is named below its title.
 #[test]
