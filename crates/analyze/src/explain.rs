@@ -76,7 +76,7 @@ impl Subject<'_> {
         self.evidence().bound_within_sms()
     }
 
-    fn evidence(&self) -> Evidence<'_> {
+    pub(crate) fn evidence(&self) -> Evidence<'_> {
         let analysis = self.analysis;
         let used = (&analysis.utilisation, &analysis.utilisation_with_blocks);
         Evidence::new(
@@ -266,7 +266,7 @@ impl Subject<'_> {
                 percent(self.analysis.utilisation.registers)
             ),
             Bound::HotBanks => {
-                let hot = Hot::of(self.figures);
+                let hot = self.evidence().hot_banks();
                 hot.map_or_else(String::new, |hot| hot.in_words(&kernel))
             }
             Bound::Fences => format!(

@@ -1,5 +1,5 @@
-//! L2 banks or DRAM channels to which a kernel sends most of its requests while others idle. Means
-//! over all banks show nothing of them.
+//! L2 banks or DRAM channels to which a kernel sends most of its requests while others idle, over a
+//! whole run or at each time of it. Means over all banks show nothing of them.
 
 use crate::advice::percent;
 use warploom_config::GpuSpec;
@@ -12,6 +12,9 @@ const LONG: f64 = 1.0 / 3.0;
 const WORTH_NAMING: f64 = 0.2;
 /// Ratio to the mean over all banks from which one is busier than others.
 const BUSIER: f64 = 2.0;
+/// Share of the L2 cycles with blocks from which banks for which many requests wait at a time are
+/// the bound, whichever they are.
+const MOST: f64 = 0.5;
 
 /// A few L2 banks for which requests wait long.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,42 +27,68 @@ pub(crate) struct Hot {
     /// Share of the cycles for which the busiest of these banks is busy; 0 if all banks are about
     /// as busy.
     pub busy: f64,
+    /// Share of the cycles in which requests wait for few banks, if these are not known: they may
+    /// be others at each time.
+    crowded: Option<f64>,
 }
 
 impl Hot {
     /// The banks for which requests wait longest, if these are at most half of all, and the waits a
-    /// large part of the time of accesses, or one of them busy for a large part of the cycles.
-    pub(crate) fn of(figures: &Figures) -> Option<Self> {
-        Self::few(figures).filter(|hot| hot.waits > LONG || hot.busy > LONG)
+    /// large part of the time of accesses, or one of them busy for a large part of the cycles. Else
+    /// few banks at a time, if requests wait for such ones in most cycles in which SMs hold a block:
+    /// in this share `active` of all.
+    pub(crate) fn of(figures: &Figures, active: f64) -> Option<Self> {
+        let lasting = Self::few(figures).filter(|hot| hot.waits > LONG || hot.busy > LONG);
+        lasting.or_else(|| {
+            let share = crowded(figures)?;
+            let crowded = Some(share).filter(|share| *share > MOST * active)?;
+            Some(Self {
+                busy: crowded,
+                crowded: Some(crowded),
+                ..Self::longest(figures)?
+            })
+        })
     }
 
     /// The banks for which requests wait longest, if these are at most half of all.
     fn few(figures: &Figures) -> Option<Self> {
+        let longest = Self::longest(figures)?;
+        (2 * longest.banks.banks <= longest.banks.of_banks).then_some(longest)
+    }
+
+    /// The banks for which requests wait longest.
+    fn longest(figures: &Figures) -> Option<Self> {
         let banks = figures.hot_banks?;
         let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
         let busy = busy(figures).unwrap_or(0.0);
         let taken = get("partition.packets") + get("partition.write_recovery_cycles");
         let mean = taken / get("partition.cycles").max(1.0);
-        let hot = Self {
+        Some(Self {
             banks,
             packets: banks.packets as f64 / get("partition.packets").max(1.0),
             waits: banks.wait_cycles as f64 / get("sm.fetch_cycles").max(1.0),
             busy: if busy >= BUSIER * mean { busy } else { 0.0 },
-        };
-        (2 * banks.banks <= banks.of_banks).then_some(hot)
+            crowded: None,
+        })
     }
 
-    /// Clause on a bank that is busy for long beside another bound.
+    /// Clause on a bank that is busy for long, or on few banks at a time, beside another bound.
     pub(crate) fn beside(figures: &Figures) -> String {
         let hot = Self::few(figures).filter(|hot| hot.busy > WORTH_NAMING);
-        hot.map_or_else(String::new, |hot| {
-            format!(
+        let crowded = crowded(figures).filter(|share| *share > WORTH_NAMING);
+        match (hot, crowded) {
+            (Some(hot), _) => format!(
                 "; one of {} L2 banks is busy in {} of the cycles, mostly with {}",
                 hot.banks.of_banks,
                 percent(hot.busy),
                 hot.requests()
-            )
-        })
+            ),
+            (None, Some(share)) => format!(
+                "; in {} of the cycles requests wait for at most half of the L2 banks",
+                percent(share)
+            ),
+            (None, None) => String::new(),
+        }
     }
 
     /// True if the DRAM behind the banks is what they wait for: most requests miss in L2.
@@ -96,6 +125,20 @@ impl Hot {
 
     /// Sentence on these banks as the bound of a kernel.
     pub(crate) fn in_words(&self, kernel: &str) -> String {
+        if let Some(share) = self.crowded {
+            return format!(
+                "Few L2 banks at a time bound `{kernel}`: in {} of the cycles at least as many \
+                 requests wait in the network as there are banks ({}), and all that come out of it \
+                 go to at most half of them{}. The requests are mostly {}.",
+                percent(share),
+                self.banks.of_banks,
+                match 2 * self.banks.banks > self.banks.of_banks {
+                    true => ", which change during the run",
+                    false => "",
+                },
+                self.requests()
+            );
+        }
         let HotBanks {
             of_banks,
             banks,
@@ -130,7 +173,7 @@ impl Hot {
     /// True if these banks limit a kernel more than a cause for which schedulers do not issue in
     /// this share of their cycles: accesses wait for them for long, or one is busy for longer.
     pub(crate) fn is_behind(&self, cause: f64) -> bool {
-        self.waits > LONG || self.busy > cause
+        self.waits > LONG || self.crowded.is_some() || self.busy > cause
     }
 
     /// Step that spreads the requests, in a kernel that has atomics on shared memory or none.
@@ -152,6 +195,11 @@ impl Hot {
                 .to_owned();
         }
         match (self.is_dram(), self.requests()) {
+            (_, "loads") if self.crowded.is_some() => format!(
+                "let warps that read the same data in the same order begin at different places of \
+                 it, for example at one that follows from `blockIdx.x`, or load it once for a \
+                 block into shared memory; if the lines differ, {apart}"
+            ),
             (false, "loads") => format!(
                 "load lines that all blocks read once for a block, and keep them in shared memory \
                  or registers, or let L1D keep them (no `__ldcg` or `volatile`); if the lines \
@@ -169,6 +217,15 @@ pub(crate) fn busy(figures: &Figures) -> Option<f64> {
     let all = figures.statistics.get("partition.cycles").copied()?;
     let cycles = all as f64 / f64::from(banks.of_banks.max(1));
     (banks.busy_cycles > 0).then(|| (banks.busy_cycles as f64 / cycles.max(1.0)).min(1.0))
+}
+
+/// Share of the L2 cycles in which requests wait in the network for at most half of the banks. `None`
+/// if there are no requests.
+fn crowded(figures: &Figures) -> Option<f64> {
+    let banks = figures.hot_banks?;
+    let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
+    let cycles = get("partition.cycles") / f64::from(banks.of_banks.max(1));
+    Some((get("gpu.crowded_cycles") / cycles.max(1.0)).min(1.0))
 }
 
 /// Share of the time of accesses that they would not take on an idle machine: they wait in queues.

@@ -4,7 +4,6 @@ use crate::accesses::{Accesses, LAYOUT, SPREAD, SharedWait, conflict_share};
 use crate::advice::{FEW_LANES, HALF, NEIGHBOURS, QUEUED, counted, percent, remedy};
 use crate::atomics::Atomics;
 use crate::explain::Subject;
-use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::relieve;
@@ -79,7 +78,7 @@ impl Subject<'_> {
             }
             Bound::LoadStore => self.free_unit(),
             Bound::HotBanks => {
-                let hot = Hot::of(self.figures);
+                let hot = self.evidence().hot_banks();
                 let counts = &self.figures.statistics;
                 let in_shared = counts.contains_key("sm.shared_atomics");
                 hot.map_or_else(|| self.more_warps(), |hot| hot.step(in_shared))

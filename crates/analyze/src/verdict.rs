@@ -23,10 +23,10 @@
 //! A policy that holds warps back more than any other cause does comes before a part that is not
 //! saturated, and so do full load/store units whose loads find no line in their set of L1D.
 //!
-//! Where requests wait for a few L2 banks, or one of these is busy for long, these are named
-//! instead of load/store units, loads and atomics, and instead of idle SMs if the bank is busy for
-//! longer than SMs are idle. Where most warps on an SM wait at a barrier on average, barriers are
-//! named instead of latencies.
+//! Where requests wait for a few L2 banks, always the same or not, or one of these is busy for long,
+//! these are named instead of load/store units, loads and atomics, and instead of idle SMs if the
+//! bank is busy for longer than SMs are idle. Where most warps on an SM wait at a barrier on
+//! average, barriers are named instead of latencies.
 //!
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
 //! are named instead.
@@ -263,6 +263,11 @@ impl<'a> Evidence<'a> {
         }
     }
 
+    /// The few L2 banks that requests wait for.
+    pub(crate) fn hot_banks(&self) -> Option<Hot> {
+        Hot::of(self.figures, self.active())
+    }
+
     /// Share of the SMs' cycles with a block, above 0.
     fn active(&self) -> f64 {
         self.facts.active.unwrap_or(1.0).max(1e-9)
@@ -280,7 +285,9 @@ impl<'a> Evidence<'a> {
             return Bound::Part(Part::Scheduler);
         }
         let idle = self.active() < ACTIVE || self.idle_is_largest();
-        let hot = Hot::of(self.figures).filter(|hot| hot.busy > 1.0 - self.active());
+        let hot = self
+            .hot_banks()
+            .filter(|hot| hot.busy > 1.0 - self.active());
         if idle && hot.is_none() {
             return self.unless_mostly_full();
         }
@@ -374,7 +381,7 @@ impl<'a> Evidence<'a> {
         };
         let of_memory = matches!(cause, Bound::Loads | Bound::LoadStore | Bound::Atomics);
         let of_latency = matches!(cause, Bound::Loads | Bound::Arithmetic | Bound::Fetch);
-        let hot = Hot::of(self.figures);
+        let hot = self.hot_banks();
         if of_memory && hot.is_some_and(|hot| hot.is_behind(cause.waits(self.figures))) {
             Bound::HotBanks
         } else if of_latency && at_barriers(&self.figures.statistics) > MOST {

@@ -28,6 +28,10 @@ declare_stats! {
         pub fragmented_blocks: u64 = Events;
         /// L2 cycles in which a packet came to at least one partition.
         pub arrival_cycles: u64 = Cycles, as "gpu_sim_cycle_parition_util";
+        /// L2 cycles in which packets wait in the request network for few partitions: of stretches
+        /// of 16 cycles with at least as many packets inside as there are partitions, which came
+        /// to at most half of them.
+        pub crowded_cycles: u64 = Cycles;
         /// Atomics carried out, by lane.
         pub atomics: u64 = ThreadInstructions;
     }

@@ -5,11 +5,13 @@
 //! often per core cycle as their clocks' ratio says, by exact integer accumulation.
 
 pub(crate) mod backend;
+mod crowding;
 
 use crate::host::backend_trace::Ticks;
 use crate::host::decoupled::DecoupledBackend;
 pub(crate) use backend::AtomicEvent;
 use backend::{Backend, ReplySink};
+use crowding::Crowding;
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_bit, each_member};
 use warploom_config::GpuSpec;
@@ -105,6 +107,8 @@ pub(crate) struct MemorySystem {
     pub(crate) decoupled: DecoupledBackend,
     /// Number of L2 cycles in which a packet came to any partition.
     pub arrival_cycles: u64,
+    /// L2 cycles in which packets wait for few banks.
+    pub(crate) crowding: Crowding,
 }
 
 impl MemorySystem {
@@ -130,6 +134,7 @@ impl MemorySystem {
             backend: Some(Box::new(Backend::new(spec))),
             decoupled: DecoupledBackend::default(),
             arrival_cycles: 0,
+            crowding: Crowding::new(subs),
         }
     }
 
@@ -258,6 +263,7 @@ impl MemorySystem {
     /// Each partition takes a packet, if its input has room for one, and does a cycle.
     fn l2_cycle(&mut self, now: Cycle) {
         let mut any = false;
+        let is_crowded = self.crowding.begin(self.requests.packets_inside());
         for index in 0..self.partition_words() {
             let backend = self.backend_mut();
             let full = backend.full_inputs(index);
@@ -265,7 +271,17 @@ impl MemorySystem {
             any |= self.take_requests(now, index, full);
             self.backend_mut().run_partitions(index, now);
         }
+        self.count_arrivals(any, is_crowded);
+    }
+
+    /// Counts an L2 cycle in which packets came to banks or not. `is_crowded`: whether it belongs
+    /// to a stretch of cycles with many packets in the network.
+    #[inline]
+    pub(crate) fn count_arrivals(&mut self, any: bool, is_crowded: bool) {
         self.arrival_cycles += u64::from(any);
+        if is_crowded {
+            self.crowding.end();
+        }
     }
 
     /// Number of words of a set of partitions.
@@ -277,7 +293,9 @@ impl MemorySystem {
     /// The partitions of a word take a packet each, except for full ones. Returns whether any does.
     #[inline]
     pub(crate) fn take_requests(&mut self, now: Cycle, index: usize, full: u64) -> bool {
-        let taken = self.requests.arrived().word(index) & !full;
+        let waiting = self.requests.arrived().word(index);
+        self.crowding.note(index, waiting);
+        let taken = waiting & !full;
         each_bit!(taken, p => {
             if let Some(packet) = self.requests.take(64 * index + p) {
                 let request = self.requests.content(packet);

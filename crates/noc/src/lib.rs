@@ -328,6 +328,12 @@ impl Network {
         each_kind!(&mut self.kind, net => net.pop(output, store))
     }
 
+    /// Number of packets in the network, outputs included.
+    #[inline]
+    pub fn packets_inside(&self) -> u64 {
+        self.inside
+    }
+
     /// True if no packet is in the network, outputs included.
     #[inline]
     pub fn is_idle(&self) -> bool {

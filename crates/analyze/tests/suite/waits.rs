@@ -231,3 +231,60 @@ fn schedulers_that_issue_long_instructions_are_busy() {
         "Next: execute fewer instructions",
     );
 }
+
+/// Loads that wait for all banks equally long, but in this percentage of the cycles for at most half
+/// of them at a time. SMs hold a block in half of the cycles.
+fn in_turn(percent: u64, kinds: HotBanks) -> KernelReport {
+    let mut launch = histogram(HotBanks {
+        banks: 192,
+        packets: 1000,
+        ..kinds
+    });
+    let counts = [
+        ("sm.active_cycles", 132 * 5_000),
+        ("partition.cycles", 192 * 10_000),
+        ("gpu.crowded_cycles", 100 * percent),
+        ("sm.memory_instructions", 1000),
+        ("sm.memory_transactions", 1000),
+    ];
+    let counts = counts.map(|(name, n)| (name.to_owned(), n));
+    launch.figures.statistics.extend(counts);
+    if let Some(hot) = &mut launch.figures.hot_banks {
+        hot.banks = 192;
+    }
+    launch
+}
+
+/// As of warps that all read 64 KB past L1D in the same order: on `rtx3070-ampere` 1,696,558 cycles,
+/// and 137,171 if blocks begin at different places.
+#[test]
+fn banks_that_are_hot_in_turn_are_named() {
+    let loads = HotBanks {
+        loads: 1000,
+        ..HotBanks::default()
+    };
+    let found = analysed("h200-hopper", in_turn(26, loads));
+    let verdict = "Few L2 banks at a time bound `k`: in 26% of the cycles at least as many requests \
+                   wait in the network as there are banks (192), and all that come out of it go to \
+                   at most half of them, which change during the run. The requests are mostly loads.";
+    let next =
+        "Next: let warps that read the same data in the same order begin at different places";
+    told(&found, Bound::HotBanks, verdict, next);
+    let stores = HotBanks {
+        stores: 1000,
+        ..HotBanks::default()
+    };
+    let found = analysed("h200-hopper", in_turn(26, stores));
+    let next = "Next: pad the rows of arrays";
+    told(&found, Bound::HotBanks, "are mostly stores", next);
+
+    let found = analysed("h200-hopper", in_turn(24, loads));
+    told(&found, Bound::Loads, "The latency of loads", "Next: ");
+    let beside = "; in 24% of the cycles requests wait for at most half of the L2 banks;";
+    assert!(found.explanation[3].contains(beside), "{found:#?}");
+    let found = analysed("h200-hopper", in_turn(19, loads));
+    assert!(
+        !found.explanation[3].contains("half of the L2"),
+        "{found:#?}"
+    );
+}

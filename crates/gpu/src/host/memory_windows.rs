@@ -102,12 +102,13 @@ impl MemorySystem {
         self.decoupled.ticks_done += 1;
         for _ in 0..l2 {
             let mut any = false;
+            let is_crowded = self.crowding.begin(self.requests.packets_inside());
             for index in 0..self.partition_words() {
                 let full = self.decoupled.trace.full[self.decoupled.full_done];
                 self.decoupled.full_done += 1;
                 any |= self.take_requests(now, index, full);
             }
-            self.arrival_cycles += u64::from(any);
+            self.count_arrivals(any, is_crowded);
         }
         for _ in 0..noc {
             self.inject_requests(now);

@@ -155,6 +155,7 @@ impl Gpu {
             dram_full_stalls,
             reply_stalls,
             arrival_cycles: self.memory.arrival_cycles,
+            crowded_cycles: self.memory.crowding.cycles,
             atomics: self.atomics_done,
             blocks_reordered: self.dispatcher.blocks_reordered(),
             fragmented_blocks: self.dispatcher.fragmented(),

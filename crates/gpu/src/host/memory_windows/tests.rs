@@ -80,7 +80,8 @@ fn run(spec: &GpuSpec, window: Cycle, lends: bool) -> (Vec<String>, Vec<String>)
         requests.counters(),
         replies.counters()
     ));
-    counted.push(format!("{:?} {}", memory.stalls(), memory.arrival_cycles));
+    let arrivals = (memory.arrival_cycles, memory.crowding.cycles);
+    counted.push(format!("{:?} {arrivals:?}", memory.stalls()));
     (seen, counted)
 }
 
