@@ -69,6 +69,8 @@ pub struct KernelAnalysis {
     pub hot_l2_bank: Option<f64>,
     /// Verdict: what bounds the kernel, over all parts and causes that are counted.
     pub bound: Bound,
+    /// Bound that comes close to it; of SMs without a block, what bounds those that hold one.
+    pub bound_beside: Option<Bound>,
     /// Bound of the kernel if the policy is the bound and holding warps back costs no time, which a
     /// run under another policy tells.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,6 +108,25 @@ pub struct WindowSeries {
     pub category: Vec<Category>,
     /// Class of the window.
     pub class: Vec<LoadClass>,
+}
+
+impl KernelAnalysis {
+    /// Names of the bound and of the one that comes close to it.
+    pub fn bounds(&self) -> String {
+        self.bounds_by(Bound::name)
+    }
+
+    /// Keys of both, as results have them.
+    pub fn bound_keys(&self) -> String {
+        self.bounds_by(Bound::key)
+    }
+
+    fn bounds_by(&self, name: fn(Bound) -> &'static str) -> String {
+        match self.bound_beside {
+            Some(second) => format!("{}, {}", name(self.bound), name(second)),
+            None => name(self.bound).to_owned(),
+        }
+    }
 }
 
 impl Analysis {
@@ -178,6 +199,7 @@ impl Launches<'_> {
         let phases = Phases::of(machine.spec, *count, figures, &occupancy);
         let with_blocks = phases.with_blocks(&utilisation);
         let evidence = Evidence::new((&utilisation, &with_blocks), figures, &facts, threads);
+        let bound = evidence.bound();
         let mut analysis = KernelAnalysis {
             kernel: longest.name.clone(),
             launches: *count,
@@ -188,7 +210,8 @@ impl Launches<'_> {
             throughput: machine.throughputs(&utilisation, counts),
             units: UnitUse::new(machine.spec, figures, cycles),
             hot_l2_bank: busy(figures),
-            bound: evidence.bound(),
+            bound,
+            bound_beside: evidence.second(bound),
             bound_without_policy: evidence.bound_without_policy(),
             category: Category::of(&utilisation),
             class,

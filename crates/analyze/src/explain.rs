@@ -33,7 +33,7 @@ pub(crate) fn explanation(
     let subject = Subject::new(machine, analysis, figures);
     let bound = analysis.bound;
     vec![
-        subject.bound_in_words(bound),
+        subject.bound_in_words(bound) + &subject.close_in_words(bound),
         subject.schedulers(bound),
         subject.warps(),
         subject.memory(),

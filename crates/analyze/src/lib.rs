@@ -22,6 +22,7 @@ mod occupancy;
 mod phases;
 mod pipes;
 mod recovery;
+mod second;
 mod steps;
 mod verdict;
 

@@ -38,10 +38,7 @@ pub fn explain_mix(machine: &Machine<'_>, run: &RunReport) -> Option<MixExplanat
     } = whole.throughput.dram;
     let used = |part: Part| percent(whole.utilisation.of(part));
     let shared = vec![
-        format!(
-            "The bound of all programs together is: {}.",
-            whole.bound.name()
-        ),
+        format!("The bound of all programs together is: {}.", whole.bounds()),
         format!(
             "They share DRAM, which moves {used_gb_per_s:.0} of {peak_gb_per_s:.0} GB/s ({}); the \
              network, of which the direction to L2 carries {} of what it sustains and that to the \

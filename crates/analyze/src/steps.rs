@@ -44,7 +44,15 @@ impl Subject<'_> {
                 ),
                 None => format!("Next: {}.", self.more_blocks()),
             },
-            bound => format!("Next: {}.", self.step(bound)),
+            bound => {
+                let first = self.step(bound);
+                let second = self.analysis.bound_beside;
+                let second = second.map(|second| (second.name(), self.step(second)));
+                match second.filter(|(_, step)| *step != first) {
+                    Some((name, step)) => format!("Next: {first}; against the {name}: {step}."),
+                    None => format!("Next: {first}."),
+                }
+            }
         }
     }
 

@@ -164,7 +164,7 @@ impl Serialize for Bound {
 
 /// Bounds that are causes in `sm.slots`, barriers also for fences and atomics. `no_warp` and
 /// `issued` name none.
-const CAUSES: [Bound; 8] = [
+pub(crate) const CAUSES: [Bound; 8] = [
     Bound::LoadStore,
     Bound::Units,
     Bound::Operands,
@@ -177,13 +177,13 @@ const CAUSES: [Bound; 8] = [
 
 /// Figures from which the verdict on a kernel follows.
 pub(crate) struct Evidence<'a> {
-    used: &'a Utilisation,
-    figures: &'a Figures,
+    pub(crate) used: &'a Utilisation,
+    pub(crate) figures: &'a Figures,
     facts: &'a Facts,
     /// Threads of a block.
     block_threads: u32,
     /// Utilisation while there are blocks.
-    with_blocks: &'a Utilisation,
+    pub(crate) with_blocks: &'a Utilisation,
     /// True if the cycles in which the policy holds warps back are left out.
     without_policy: bool,
 }
@@ -269,7 +269,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Share of the SMs' cycles with a block, above 0.
-    fn active(&self) -> f64 {
+    pub(crate) fn active(&self) -> f64 {
         self.facts.active.unwrap_or(1.0).max(1e-9)
     }
 

@@ -5,11 +5,11 @@ use warploom_config::GpuSpec;
 use warploom_stats::result::{Begun, RunReport};
 
 /// Bound of a run in a few words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunBound {
     /// Bound of the kernel of the run that took the most cycles, or of several programs together,
-    /// as `run --explain` names it.
-    pub name: &'static str,
+    /// as `run --explain` names it, and the one that comes close to it.
+    pub name: String,
     /// Bound if that is the scheduling policy, and holding warps back costs no time.
     pub without_policy: Option<&'static str>,
 }
@@ -26,7 +26,7 @@ pub fn bound(gpu: &GpuSpec, sustainable: f64, report: &RunReport) -> Option<RunB
         _ => &analysis.whole,
     };
     Some(RunBound {
-        name: kernel.bound.name(),
+        name: kernel.bounds(),
         without_policy: kernel.bound_without_policy.map(|bound| bound.name()),
     })
 }

@@ -255,7 +255,7 @@ impl Comparison {
             let names = values.chain(self.searched(specs, *run));
             let mix = self.programs.as_ref();
             let mix = mix.map_or_else(Vec::new, |programs| programs.cells(report));
-            let bound = judged[*run].bound;
+            let bound = judged[*run].bound.as_deref();
             let measured = match (&report.sampling, first) {
                 (Some(sampling), Some(first)) => {
                     self.estimated((report, sampling), bound, &first.report)

@@ -48,7 +48,7 @@ pub fn analysis_report(analysis: &Analysis, gpu_duet: bool, width: Option<u16>) 
         }
         _ => String::new(),
     };
-    let _ = writeln!(text, "bound by   {}{until}\n", whole.bound.name());
+    let _ = writeln!(text, "bound by   {}{until}\n", whole.bounds());
     over_time(&mut text, analysis.windows.as_ref(), gpu_duet, width);
     occupancy(&mut text, whole);
     stalls(&mut text, &whole.stalls);
@@ -289,7 +289,7 @@ fn kernels(text: &mut String, kernels: &[KernelAnalysis], with_class: bool, widt
             grouped(kernel.launches),
             grouped(kernel.cycles),
         ];
-        row.push(kernel.bound.key().to_owned());
+        row.push(kernel.bound_keys());
         row.extend(with_class.then(|| kernel.class.name().to_owned()));
         row.push(kernel.occupancy_limit.clone());
         let used = |part: &Part| percent(Some(kernel.utilisation.of(*part)));
@@ -364,7 +364,7 @@ fn utilisation_bars(name: &str, gpu: &str, kernel: &KernelAnalysis) -> Chart {
         }
     };
     Chart::Bars(BarChart {
-        title: format!("{name} on {gpu}: bound by {}", kernel.bound.name()),
+        title: format!("{name} on {gpu}: bound by {}", kernel.bounds()),
         axis: utilisation_axis(),
         groups: labels,
         series: vec![BarSeries {

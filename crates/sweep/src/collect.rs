@@ -225,7 +225,7 @@ impl<'a> Collector<'a> {
         let bound = summary.facts.bound_without_policy.clone()?;
         let others = self.not_held.get(&self.without_scheduler(&run.values))?;
         let speed = Speed::of(summary);
-        holds_at_no_cost(others.iter().map(|other| speed.over(other))).then_some(bound)
+        holds_at_no_cost(others.iter().map(|other| speed.over(other).value)).then_some(bound)
     }
 
     /// True if runs may be cut at a number of cycles.

@@ -1,6 +1,7 @@
 //! Tests of analyses of results.
 
 mod atomics;
+mod close;
 mod known;
 mod memory;
 mod mix;

@@ -12,10 +12,10 @@ use warploom_stats::result::RunReport;
 pub(super) type Compared<'a> = (&'a RunSpec, Option<&'a RunReport>);
 
 /// Bound of a run of a comparison.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Judged {
     /// Bound of the run; `None` where nothing was timed.
-    pub bound: Option<&'static str>,
+    pub bound: Option<String>,
     /// True if its policy holds ready warps back more than any other cause does, at no cost.
     pub at_no_cost: bool,
 }
@@ -28,18 +28,18 @@ pub(super) fn judged(runs: &[Compared<'_>]) -> Vec<Judged> {
     };
     let bounds: Vec<Option<RunBound>> = runs.iter().map(of).collect();
     let judge = |at: usize| {
-        let Some(own) = bounds[at] else {
+        let Some(own) = &bounds[at] else {
             return Judged::default();
         };
         let others = (0..runs.len()).filter(|other| {
-            let no_policy = bounds[*other].is_some_and(|of| of.without_policy.is_none());
+            let no_policy = bounds[*other].as_ref().is_some_and(|of| of.without_policy.is_none());
             no_policy && differ_in_scheduler(runs[at].0, runs[*other].0)
         });
         let speedups = others.filter_map(|other| Some(speedup(runs[at].1?, runs[other].1?)));
         let next = own.without_policy;
         let next = next.filter(|_| holds_at_no_cost(speedups));
         Judged {
-            bound: Some(next.unwrap_or(own.name)),
+            bound: Some(next.unwrap_or(&own.name).to_owned()),
             at_no_cost: next.is_some(),
         }
     };

@@ -428,7 +428,7 @@ fn rows_name_what_bound_their_runs() {
     let page = page_of(&comparison());
     let at = page.table.columns.iter().position(|c| c.name == "bound");
     let cell = page.table.rows[0][at.unwrap()].clone();
-    assert_eq!(cell, Cell::from(explained.longest().0.bound.name()));
+    assert_eq!(cell, Cell::from(explained.longest().0.bounds().as_str()));
     let [Chart::Stacks(causes)] = page.further_charts.as_slice() else {
         panic!("{:?}", page.further_charts)
     };

@@ -482,10 +482,12 @@ impl Simulator for Finder {
         };
         let sustainable = self.sustainable.entry(machine.spec.digest());
         let sustainable = *sustainable.or_insert_with(|| warploom_noc::sustainable(&machine.spec));
-        let bound = bound(&machine.spec, sustainable, report);
-        RunBound {
-            name: bound.map(|bound| bound.name.to_owned()),
-            without_policy: bound.and_then(|bound| Some(bound.without_policy?.to_owned())),
+        match bound(&machine.spec, sustainable, report) {
+            Some(bound) => RunBound {
+                without_policy: bound.without_policy.map(str::to_owned),
+                name: Some(bound.name),
+            },
+            None => RunBound::default(),
         }
     }
 

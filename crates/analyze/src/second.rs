@@ -1,0 +1,100 @@
+//! The bound that comes close to the first one, so that both are told.
+
+use crate::advice::percent;
+use crate::explain::Subject;
+use crate::verdict::{Bound, CAUSES, Evidence, SHARED_BUSY, issuing};
+use warploom_policy::load_class::thresholds;
+use warploom_policy::utilisation::Part;
+
+/// Ratio to the first bound from which another one comes close.
+const CLOSE: f64 = 0.8;
+
+impl Evidence<'_> {
+    /// The bound that comes close to `first`: a part that is nearly as close to its saturation and
+    /// above its lower threshold, a cause of nearly as many cycles, or what bounds the SMs that hold
+    /// a block if they do so for nearly as long as they hold none.
+    pub(crate) fn second(&self, first: Bound) -> Option<Bound> {
+        match first {
+            Bound::Part(_) | Bound::Shared => self.second_part(first),
+            Bound::IdleSms => {
+                let active = self.active();
+                (active >= CLOSE * (1.0 - active)).then(|| self.bound_within_sms())
+            }
+            cause => self.second_cause(cause),
+        }
+    }
+
+    fn second_part(&self, first: Bound) -> Option<Bound> {
+        let others = Part::ALL.into_iter().map(Bound::Part);
+        let others = others.chain([Bound::Shared]).filter(|of| *of != first);
+        let (fullest, load) = others
+            .filter_map(|of| Some((of, self.load(of)?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (load >= CLOSE * self.load(first)?).then_some(fullest)
+    }
+
+    /// Use of a part while SMs hold blocks, as a share of that at which it is saturated. `None` below
+    /// its lower threshold.
+    fn load(&self, bound: Bound) -> Option<f64> {
+        let (used, high, full) = match bound {
+            Bound::Shared => (self.with_blocks.shared, SHARED_BUSY, 1.0),
+            Bound::Part(part) => {
+                let limits = thresholds(part);
+                (self.used_with_blocks(part), limits.high, limits.saturated)
+            }
+            _ => return None,
+        };
+        (used > high).then_some(used / full)
+    }
+
+    /// Use of a part while SMs hold blocks. Schedulers count by the cycles in which they issue.
+    fn used_with_blocks(&self, part: Part) -> f64 {
+        let issued = issuing(self.used, self.figures) / self.active();
+        match part {
+            Part::Scheduler => issued.min(1.0).max(self.with_blocks.scheduler),
+            part => self.with_blocks.of(part),
+        }
+    }
+
+    /// The cause of nearly as many cycles as `first`, if that is the largest one.
+    fn second_cause(&self, first: Bound) -> Option<Bound> {
+        let named = |cause: Bound| match cause {
+            Bound::Barriers => self.at_barrier(),
+            cause => cause,
+        };
+        let mut causes = CAUSES.map(|cause| (named(cause), cause.waits(self.figures)));
+        causes.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let [(largest, most), (next, cycles), ..] = causes;
+        (largest == first && cycles >= CLOSE * most && cycles > 0.0).then_some(next)
+    }
+}
+
+impl Subject<'_> {
+    /// Sentence on the bound that comes close to the first one, unless the first sentence has it.
+    pub(crate) fn close_in_words(&self, first: Bound) -> String {
+        let Some(second) = self
+            .analysis
+            .bound_beside
+            .filter(|_| first != Bound::IdleSms)
+        else {
+            return String::new();
+        };
+        let used = &self.analysis.utilisation_with_blocks;
+        let how = match second {
+            Bound::Part(part) => {
+                let evidence = self.evidence();
+                format!(
+                    "{} used while SMs hold blocks, full from {} on",
+                    percent(evidence.used_with_blocks(part)),
+                    percent(thresholds(part).saturated)
+                )
+            }
+            Bound::Shared => format!("busy for {} while SMs hold blocks", percent(used.shared)),
+            cause => format!(
+                "{} of the scheduler cycles",
+                percent(cause.waits(self.figures))
+            ),
+        };
+        format!(" Close behind: {} ({how}).", second.name())
+    }
+}

@@ -1,0 +1,91 @@
+//! Verdicts on kernels with two bounds that are nearly equal. Results are made by hand.
+
+use crate::support::{analysed, launched, told};
+use warploom_analyze::{Bound, KernelAnalysis, Part};
+
+/// Schedulers wait in 100 of 300 cycles for loads, and in `arithmetic` for arithmetic.
+fn latencies(arithmetic: u64) -> KernelAnalysis {
+    let counts = [
+        ("sm.active_cycles", 15 * 10_000),
+        ("sm.slots.memory_dependence", 100),
+        ("sm.slots.execution_dependence", arithmetic),
+        ("sm.slots.issued", 200 - arithmetic),
+    ];
+    analysed("gtx480", launched(10_000, &counts))
+}
+
+#[test]
+fn a_second_cause_is_told_from_four_fifths_of_the_first_on() {
+    let found = latencies(80);
+    let verdict = "The latency of loads bounds `k`: in 33% of the scheduler cycles its warps wait for \
+                   one, and none of schedulers, memories and networks is used above 0% while SMs hold \
+                   blocks (DRAM). Close behind: latency of arithmetic (27% of the scheduler cycles).";
+    told(&found, Bound::Loads, verdict, "Next: ");
+    assert_eq!(found.bound_beside, Some(Bound::Arithmetic));
+    assert_eq!(found.bounds(), "latency of loads, latency of arithmetic");
+    assert_eq!(found.bound_keys(), "load-latency, arithmetic-latency");
+
+    let found = latencies(79);
+    assert_eq!(found.bound_beside, None);
+    assert_eq!(found.bounds(), "latency of loads");
+    assert!(!found.explanation[0].contains("Close"), "{found:#?}");
+}
+
+/// DRAM moves data in 65 % of its cycles, of 70 % that count as full, and shared memory is busy in
+/// this percentage.
+fn memories(shared: u64) -> KernelAnalysis {
+    let counts = [
+        ("sm.active_cycles", 15 * 10_000),
+        ("sm.shared_instructions", 15 * 100 * shared),
+        ("dram.cycles", 100),
+        ("dram.data_cycles", 65),
+        ("sm.slots.memory_dependence", 100),
+    ];
+    analysed("gtx480", launched(10_000, &counts))
+}
+
+/// 65 over 70 is 0.93: four fifths of that are 74 % of the time of shared memory.
+#[test]
+fn a_second_part_is_told_by_how_near_both_are_to_saturation() {
+    let found = memories(75);
+    assert_eq!(found.bound, Bound::Shared);
+    assert_eq!(found.bound_beside, Some(Bound::Part(Part::Dram)));
+    let close = "Close behind: DRAM (65% used while SMs hold blocks, full from 70% on).";
+    told(&found, Bound::Shared, close, "Next: access shared memory");
+    let next = "; against the DRAM: move fewer bytes";
+    assert!(found.explanation[4].contains(next), "{found:#?}");
+
+    let found = memories(64);
+    assert_eq!(
+        (found.bound, found.bound_beside),
+        (Bound::Part(Part::Dram), None)
+    );
+    // Below its lower threshold no part counts.
+    let counts = [
+        ("sm.active_cycles", 15 * 10_000),
+        ("noc_to_sm.cycles", 10_000),
+        ("noc_to_sm.flits", 10_000 * 12 * 59 * 7 / 1000),
+        ("dram.cycles", 100),
+        ("dram.data_cycles", 51),
+    ];
+    let found = analysed("gtx480", launched(10_000, &counts));
+    assert_eq!(
+        (found.bound, found.bound_beside),
+        (Bound::Part(Part::Dram), None)
+    );
+}
+
+/// SMs hold a block in this percentage of their cycles, in which loads are what they wait for.
+#[test]
+fn what_bounds_the_time_with_blocks_stands_beside_idle_sms() {
+    let held = |percent: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * 100 * percent),
+            ("sm.slots.no_warp", 100 - percent),
+            ("sm.slots.memory_dependence", percent),
+        ];
+        analysed("gtx480", launched(10_000, &counts)).bounds()
+    };
+    assert_eq!(held(45), "SMs without a block, latency of loads");
+    assert_eq!(held(44), "SMs without a block");
+}
