@@ -6,12 +6,13 @@ use crate::accesses::{Accesses, SharedWait};
 use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
 use crate::explain::Subject;
+use crate::growth::more_tlp;
 use crate::hot_banks::queueing;
 use crate::occupancy::{Occupancy, WARP};
 use crate::recovery::Recovery;
 use crate::verdict::Bound;
 use warploom_config::{GpuSpec, OccupancyLimit, WritePolicy};
-use warploom_policy::load_class::{LoadClass, thresholds};
+use warploom_policy::load_class::thresholds;
 use warploom_policy::utilisation::{Machine, Part, hits, sum};
 use warploom_stats::result::{Counts, Figures};
 
@@ -310,81 +311,6 @@ pub(crate) fn nearest(analysis: &KernelAnalysis) -> Nearest {
     parts
         .max_by(nearer)
         .unwrap_or_else(|| part(Part::Scheduler))
-}
-
-/// Sentence on the effect of more TLP.
-fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
-    let queued = facts.queued;
-    match analysis.bound {
-        Bound::IdleSms => format!(
-            "More warps on an SM would hardly help: SMs hold no block at all in {} of their cycles.",
-            percent(1.0 - facts.active.unwrap_or(1.0))
-        ),
-        Bound::Shared => format!(
-            "More warps would not help: they would queue at the shared memory, which is busy in {} \
-             of the cycles.",
-            percent(analysis.utilisation.shared)
-        ),
-        Bound::HotBanks => {
-            "More warps would not help: their requests would queue for the same few \
-                            banks."
-                .to_owned()
-        }
-        Bound::Loads if facts.queueing > HALF => format!(
-            "More warps would hardly help: accesses spend {} of their time in queues of the memory \
-             system already.",
-            percent(facts.queueing)
-        ),
-        Bound::Units | Bound::Operands => format!(
-            "More warps would not help: they would queue at the {}.",
-            analysis.bound.name()
-        ),
-        bound
-            if bound == Bound::LoadStore
-                || analysis.class != LoadClass::Saturated && queued > QUEUED =>
-        {
-            format!(
-                "More warps would hardly help: the load/store units are full in {} of the scheduler \
-             cycles, so that accesses already queue there.",
-                percent(queued)
-            )
-        }
-        _ => by_load(analysis),
-    }
-}
-
-/// Sentence on the effect of more TLP by the load of the most used part.
-fn by_load(analysis: &KernelAnalysis) -> String {
-    let Nearest {
-        name, used, full, ..
-    } = nearest(analysis);
-    let room = full / used.max(1e-9);
-    let until = format!(
-        "throughput can grow {room:.1}-fold before saturation of the {name} (now {}, full at {})",
-        percent(used),
-        percent(full)
-    );
-    match analysis.class {
-        LoadClass::Saturated => format!(
-            "More warps would not help: they would queue at the {name} (used for {}, full from {} \
-             on), and share the caches with more others.",
-            percent(used),
-            percent(full)
-        ),
-        LoadClass::Moderate if analysis.occupancy.is_full() => format!(
-            "All warp slots are taken; more loads or arithmetic in flight in each warp help to a \
-             limit: {until}."
-        ),
-        LoadClass::Moderate => format!("More warps help to a limit: {until}."),
-        LoadClass::Underutilised if analysis.occupancy.is_full() => format!(
-            "More warps would help, but all warp slots are taken; more loads or arithmetic in \
-             flight in each warp have the same effect: {until}."
-        ),
-        LoadClass::Underutilised if room > 100.0 => {
-            "More warps would help: no part has much to do.".to_owned()
-        }
-        LoadClass::Underutilised => format!("More warps would help: {until}."),
-    }
 }
 
 /// Share of the time of accesses in queues above which the memory system counts as full.

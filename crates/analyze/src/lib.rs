@@ -15,6 +15,7 @@ mod atomics;
 mod classes;
 mod context;
 mod explain;
+mod growth;
 mod hot_banks;
 mod loadstore;
 mod mix;

@@ -2,6 +2,7 @@
 
 mod atomics;
 mod close;
+mod growth;
 mod known;
 mod memory;
 mod mix;

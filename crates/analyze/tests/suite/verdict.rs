@@ -366,7 +366,7 @@ fn idle_lanes_and_conflicts_come_before_fewer_instructions() {
     // Of blocks of 256 threads six take all 48 warp slots.
     let advice = found.advice.join("\n");
     let full = "All warp slots are taken; more loads or arithmetic in flight in each warp help to a \
-                limit: throughput can grow 1.";
+                limit: throughput can grow at most 1.";
     assert!(
         advice.contains(full) && !advice.contains("More warps"),
         "{advice}"
@@ -400,7 +400,7 @@ fn conflicts_that_make_loads_slow_come_before_more_warps() {
         verdict,
         "Next: change the layout in shared memory",
     );
-    let room = "2.6-fold before saturation of the shared memory (now 38%, full at 100%)";
+    let room = "at most 2.6-fold, until the shared memory is saturated (now 38%, full at 100%)";
     assert!(
         found.advice.iter().any(|line| line.contains(room)),
         "{:#?}",
