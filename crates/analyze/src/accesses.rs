@@ -96,8 +96,13 @@ impl Accesses {
     /// The loads or stores whose lanes touch different lines, if neighbouring words would save a
     /// large part of all transactions.
     pub(crate) fn scattered(of: &[Self]) -> Option<Self> {
+        Self::split(of).filter(|kind| kind.spread() >= SPREAD)
+    }
+
+    /// The loads or stores of whose transactions neighbouring words would save a large part of all.
+    pub(crate) fn split(of: &[Self]) -> Option<Self> {
         let all: f64 = of.iter().map(|kind| kind.transactions * kind.count).sum();
-        Self::worst(of).filter(|kind| kind.spread() >= SPREAD && kind.excess() >= SAVED * all)
+        Self::worst(of).filter(|kind| kind.excess() >= SAVED * all)
     }
 
     /// The transactions of each kind in a clause.

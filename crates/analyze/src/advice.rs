@@ -10,6 +10,7 @@ use crate::growth::more_tlp;
 use crate::hot_banks::queueing;
 use crate::occupancy::{Occupancy, WARP};
 use crate::recovery::Recovery;
+use crate::shape::{WIDER, whole_warps};
 use crate::verdict::Bound;
 use warploom_config::{GpuSpec, OccupancyLimit, WritePolicy};
 use warploom_policy::load_class::thresholds;
@@ -32,7 +33,7 @@ pub(crate) fn advice(
     advice.push(more_tlp(analysis, &facts));
     advice.extend(occupancy(machine.spec, analysis));
     advice.extend(other_memories(analysis));
-    advice.extend(facts.remarks(&analysis.explanation));
+    advice.extend(facts.remarks(&analysis.occupancy, &analysis.explanation));
     let subject = Subject::new(machine, analysis, figures);
     advice.extend(subject.idle_beside().map(|idle| format!("{idle}.")));
     advice
@@ -198,9 +199,11 @@ impl Facts {
 
     /// Sentences on ratios that are unusually high or low, apart from remedies that the explanation
     /// has already.
-    fn remarks(&self, explanation: &[String]) -> impl Iterator<Item = String> {
+    fn remarks(&self, held: &Occupancy, explanation: &[String]) -> impl Iterator<Item = String> {
         let is_new = |remedy: &str| !explanation.iter().any(|told| told.contains(remedy));
-        let scattered = self.scattered().filter(|_| is_new(NEIGHBOURS));
+        let scattered = self
+            .scattered()
+            .filter(|_| is_new(NEIGHBOURS) && is_new(WIDER));
         let transactions = scattered.map(|kind| {
             format!(
                 "On average {} makes {:.1} transactions: neighbouring threads touch different lines; \
@@ -212,7 +215,10 @@ impl Facts {
         let conflicts =
             conflicts.map(|wait| format!("On average {}; {}.", wait.in_words(), wait.remedy()));
         let lanes = self.lanes.filter(|&n| n < FEW_LANES).map(|n| {
-            format!("An instruction takes effect in {n:.1} of {WARP} lanes: branches diverge.")
+            let why = held
+                .explains(n)
+                .map_or_else(|| "branches diverge".to_owned(), whole_warps);
+            format!("An instruction takes effect in {n:.1} of {WARP} lanes: {why}.")
         });
         [transactions, conflicts, lanes].into_iter().flatten()
     }

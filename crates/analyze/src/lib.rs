@@ -24,6 +24,7 @@ mod phases;
 mod pipes;
 mod recovery;
 mod second;
+mod shape;
 mod steps;
 mod verdict;
 

@@ -24,6 +24,8 @@ pub struct Occupancy {
     pub grid_blocks: u64,
     /// Threads of a block.
     pub block_threads: u32,
+    /// Threads of a block in each dimension.
+    pub block: [u32; 3],
     /// Warps of a block.
     pub warps_per_block: u32,
     /// Registers of a thread.
@@ -57,6 +59,7 @@ impl Occupancy {
         Self {
             grid_blocks: grid,
             block_threads: threads,
+            block: launch.block.0,
             warps_per_block: warps,
             registers_per_thread: registers,
             shared_bytes: shared,

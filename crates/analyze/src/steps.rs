@@ -7,6 +7,7 @@ use crate::explain::Subject;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::relieve;
+use crate::shape::whole_warps;
 use crate::verdict::Bound;
 use warploom_config::SetIndex;
 use warploom_policy::load_class::thresholds;
@@ -65,6 +66,20 @@ impl Subject<'_> {
     }
 
     fn step(&self, bound: Bound) -> String {
+        let of_transactions = matches!(
+            bound,
+            Bound::LoadStore
+                | Bound::Loads
+                | Bound::Part(Part::L1d | Part::L2 | Part::NocToL2 | Part::NocToSm)
+        );
+        let step = self.step_alone(bound);
+        match of_transactions {
+            true => self.with_wider_blocks(step),
+            false => step,
+        }
+    }
+
+    fn step_alone(&self, bound: Bound) -> String {
         match bound {
             Bound::IdleSms => self.more_blocks(),
             Bound::Divergence => format!(
@@ -144,11 +159,12 @@ impl Subject<'_> {
     /// because they cost issue slots and time without any work.
     fn fewer_instructions(&self) -> String {
         let lanes = self.facts.lanes.filter(|&lanes| lanes < FEW_LANES);
-        let lanes = lanes.map(|lanes| {
-            format!(
+        let lanes = lanes.map(|lanes| match self.analysis.occupancy.explains(lanes) {
+            Some(threads) => whole_warps(threads),
+            None => format!(
                 "let neighbouring threads branch alike (an instruction takes effect in {lanes:.1} of \
                  {WARP} lanes)"
-            )
+            ),
         });
         let conflicts = self.facts.shared_wait;
         let conflicts = conflicts.map(|wait| format!("{} ({})", wait.remedy(), wait.in_words()));
@@ -379,7 +395,8 @@ impl Subject<'_> {
             )
         };
         let words = || "access memory less often, with wider words".to_owned();
-        self.facts.scattered().map_or_else(words, fewer)
+        let scattered = || self.facts.scattered().map_or_else(words, fewer);
+        self.wider_blocks().unwrap_or_else(scattered)
     }
 
     /// Step where loads take long: against what makes them slow, or else more of them at a time.

@@ -7,6 +7,7 @@ mod known;
 mod memory;
 mod mix;
 mod phases;
+mod shape;
 mod support;
 mod verdict;
 mod waits;
