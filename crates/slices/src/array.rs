@@ -3,6 +3,7 @@
 
 use crate::defs::{Defs, Uses};
 use fixedbitset::FixedBitSet;
+use warploom_ir::cfg::Cfg;
 use warploom_ir::{Code, ConstValue, Half, Inst, IntBin, MemSpace, Op, Program, Src, Var};
 
 /// The origin of an array's address.
@@ -30,6 +31,30 @@ impl Base {
             Self::Global(index) => format!("variable {index}"),
         }
     }
+}
+
+/// Returns the array that each instruction accesses in global memory, where the address is derived
+/// from exactly one pointer: a parameter or a variable of the module. The address may depend on
+/// data beyond that.
+pub fn arrays(kernel: &Program) -> Vec<Option<Base>> {
+    let code = crate::binary::main_function(kernel);
+    let defs = Defs::new(&code);
+    let uses = Uses::new(&code, &Cfg::new(&code), &defs);
+    let roots = Roots {
+        code,
+        consts: &kernel.consts,
+        uses: &uses,
+        defs: &defs,
+    };
+    let array = |(at, inst): (usize, &Inst)| {
+        let (Op::Ld(space, ..) | Op::St(space, ..) | Op::Atom(space, ..)) = inst.op else {
+            return None;
+        };
+        let is_global = matches!(space, MemSpace::Global | MemSpace::Generic);
+        let is_inside = at < roots.code.insts.len();
+        (is_global && is_inside).then(|| roots.base(at)).flatten()
+    };
+    kernel.insts.iter().enumerate().map(array).collect()
 }
 
 /// The search for the pointers from which the address of an access may be derived.

@@ -56,7 +56,7 @@ impl Slices {
 }
 
 /// Returns the code of the kernel itself, without the functions that it calls.
-fn main_function(kernel: &Program) -> Code<'_> {
+pub(crate) fn main_function(kernel: &Program) -> Code<'_> {
     let end = kernel.functions.iter().map(|(pc, _)| pc.index());
     let end = end.filter(|pc| *pc > 0).min().unwrap_or(kernel.insts.len());
     Code {

@@ -25,7 +25,7 @@ mod regular;
 mod touch_check;
 
 pub use access::{Access, Coverage, reason};
-pub use array::Base;
+pub use array::{Base, arrays};
 pub use binary::Slices;
 pub use check::{KernelCheck, PredictionCheck, Tally};
 pub use eval::{Outcome, Predictor, Record};

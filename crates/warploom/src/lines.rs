@@ -13,6 +13,7 @@ use warploom_mem::coalesce::{
 };
 use warploom_names::shortened;
 use warploom_report::{figures, grouped, wrapped};
+use warploom_slices::{Base, arrays};
 
 /// Largest width of a kernel's name in characters.
 const NAME: usize = 32;
@@ -26,6 +27,13 @@ pub struct LineCounts {
     pub line: String,
     /// Kind of access, such as `load global`; empty for instructions that access no memory.
     pub access: &'static str,
+    /// Array of the access, such as `argument 2` of the kernel, if it follows from the code.
+    pub array: Option<String>,
+    /// Line of the PTX of the first of these instructions, where accesses of the line to the array
+    /// differ in their cost.
+    pub ptx_line: Option<u32>,
+    /// Instructions of the PTX that were counted together.
+    pub instructions: u32,
     /// Number of warp instructions.
     pub issued: u64,
     /// Lanes in which they took effect.
@@ -42,7 +50,21 @@ impl LineCounts {
         self.issued + self.transactions + self.conflict_cycles
     }
 
+    /// True if both are accesses of one kind of a line to one array.
+    fn is_beside(&self, other: &Self) -> bool {
+        let key = |of: &Self| {
+            (
+                of.kernel.clone(),
+                of.line.clone(),
+                of.access,
+                of.array.clone(),
+            )
+        };
+        key(self) == key(other)
+    }
+
     fn add(&mut self, count: &Count) {
+        self.instructions += 1;
         self.issued += count.issued;
         self.lanes += count.lanes;
         self.transactions += count.transactions;
@@ -58,6 +80,34 @@ struct Count {
     lanes: u64,
     transactions: u64,
     conflict_cycles: u64,
+}
+
+/// Transactions and cycles of conflicts of an access, each as the power of two that is nearest.
+type Cost = (u32, u32);
+
+impl Count {
+    /// Cost by which accesses of a line are told apart: copies of an unrolled loop have the same.
+    fn cost(&self) -> Cost {
+        let of = |sum: u64| {
+            let mean = 1.0 + sum as f64 / self.issued.max(1) as f64;
+            mean.log2().round() as u32
+        };
+        (of(self.transactions), of(self.conflict_cycles))
+    }
+}
+
+/// Name of an array: the number of the kernel's argument, from 1 on, or the parameter's name where
+/// it was not made by a compiler.
+fn array_name(base: Base, program: &Program) -> String {
+    let name = base.name(program);
+    let at = match base {
+        Base::Param(at) => program.params.iter().position(|param| param.offset == at),
+        Base::Global(_) => None,
+    };
+    match at {
+        Some(at) if name.ends_with(&format!("_param_{at}")) => format!("argument {}", at + 1),
+        _ => name,
+    }
 }
 
 /// The line of each instruction of a program, with its counts.
@@ -92,34 +142,51 @@ impl<'a> LineCounter<'a> {
         }
     }
 
-    /// The counts by kernel, line and access, those with most work first.
+    /// The counts by kernel, line and access, those with most work first. Accesses of a line to
+    /// different arrays are told apart, and those to one array whose cost differs.
     pub fn lines(&self) -> Vec<LineCounts> {
-        let mut lines: Vec<LineCounts> = Vec::new();
+        let mut lines: Vec<(LineCounts, Cost)> = Vec::new();
         let mut programs: Vec<_> = self.programs.iter().collect();
         programs.sort_by_key(|(program, _)| &program.name);
         for (program, counts) in programs {
-            let kernel = &program.name;
-            for (line, count) in counts.iter().filter(|(_, count)| count.issued > 0) {
-                let same = |of: &&mut LineCounts| {
-                    of.kernel == *kernel && of.line == *line && of.access == count.access
+            let arrays = arrays(program);
+            let counted = counts.iter().enumerate();
+            for (at, (line, count)) in counted.filter(|(_, (_, count))| count.issued > 0) {
+                let is_global = count.access.ends_with("global");
+                let array = arrays[at].filter(|_| is_global);
+                let new = LineCounts {
+                    kernel: program.name.clone(),
+                    line: line.clone(),
+                    access: count.access,
+                    array: array.map(|base| array_name(base, program)),
+                    ptx_line: Some(program.facts[at].pos.line),
+                    instructions: 0,
+                    issued: 0,
+                    lanes: 0,
+                    transactions: 0,
+                    conflict_cycles: 0,
                 };
-                match lines.iter_mut().find(same) {
-                    Some(known) => known.add(count),
+                let cost = count.cost();
+                let same = lines
+                    .iter_mut()
+                    .find(|(of, own)| of.is_beside(&new) && *own == cost);
+                match same {
+                    Some((known, _)) => known.add(count),
                     None => {
-                        let mut new = LineCounts {
-                            kernel: kernel.clone(),
-                            line: line.clone(),
-                            access: count.access,
-                            issued: 0,
-                            lanes: 0,
-                            transactions: 0,
-                            conflict_cycles: 0,
-                        };
+                        let mut new = new;
                         new.add(count);
-                        lines.push(new);
+                        lines.push((new, cost));
                     }
                 }
             }
+        }
+        let mut lines: Vec<LineCounts> = lines.into_iter().map(|(line, _)| line).collect();
+        let differs: Vec<bool> = lines
+            .iter()
+            .map(|line| lines.iter().filter(|of| of.is_beside(line)).count() > 1)
+            .collect();
+        for (line, differs) in lines.iter_mut().zip(differs) {
+            line.ptx_line = line.ptx_line.filter(|_| differs);
         }
         lines.sort_by_key(|line| std::cmp::Reverse(line.weight()));
         lines
@@ -239,6 +306,12 @@ pub fn table(lines: &[LineCounts], most: usize, width: Option<u16>) -> String {
     let mean = |sum: u64, of: u64| format!("{:.1}", sum as f64 / of.max(1) as f64);
     let row = |of: &LineCounts| {
         let mut place = format!("{} {}", of.line, of.access).trim_end().to_owned();
+        if let Some(array) = &of.array {
+            place += &format!(" of {array}");
+        }
+        if let Some(line) = of.ptx_line.filter(|_| !of.line.starts_with("PTX")) {
+            place += &format!(" (PTX line {line})");
+        }
         if several {
             place = format!("{}: {place}", shortened(&of.kernel, NAME));
         }
@@ -316,6 +389,21 @@ mod tests {
         (counter.lines(), names.map(of))
     }
 
+    /// Each lane of the product of a sparse matrix loads from four arrays in a line of its loop.
+    #[test]
+    fn accesses_of_a_line_are_told_apart_by_their_arrays() {
+        let (lines, _) = counted("spmv", "gtx480");
+        let loads = lines.iter().filter(|line| line.access == "load global");
+        let mut arrays: Vec<_> = loads.filter_map(|line| line.array.as_deref()).collect();
+        arrays.sort_unstable();
+        arrays.dedup();
+        assert!(arrays.len() >= 3, "{arrays:?}");
+        assert!(
+            arrays.iter().all(|array| array.starts_with("argument ")),
+            "{arrays:?}"
+        );
+    }
+
     /// Sums over lines are what the SMs of a timed run count: global, local, shared and texture
     /// accesses and atomics, with the coalescing of three generations.
     #[test]
@@ -347,14 +435,23 @@ mod tests {
             kernel: "k".to_owned(),
             line: line.to_owned(),
             access,
+            array: None,
+            ptx_line: None,
+            instructions: 1,
             issued,
             lanes: 32 * issued,
             transactions,
             conflict_cycles,
         };
         let lines = [
-            line("t.cu:7", "store global", 1000, 32_000, 0),
-            line("t.cu:5", "load shared", 1000, 0, 15_000),
+            LineCounts {
+                array: Some("argument 2".to_owned()),
+                ..line("t.cu:7", "store global", 1000, 32_000, 0)
+            },
+            LineCounts {
+                ptx_line: Some(40),
+                ..line("t.cu:5", "load shared", 1000, 0, 15_000)
+            },
             line("PTX line 9", "", 2000, 0, 0),
         ];
         let text = table(&lines, 2, None);
@@ -364,10 +461,12 @@ mod tests {
             .map(|line| line.split_whitespace().collect())
             .collect();
         let stores = [
-            "t.cu:7", "store", "global", "1,000", "25.0%", "32.0", "32,000", "32.0",
+            "t.cu:7", "store", "global", "of", "argument", "2", "1,000", "25.0%", "32.0", "32,000",
+            "32.0",
         ];
         assert_eq!(rows[0], stores);
         assert_eq!(rows[1].last(), Some(&"15.0"));
+        assert_eq!(rows[1][1..6], ["load", "shared", "(PTX", "line", "40)"]);
         assert!(
             text.contains("2 of 3") && !text.contains("-lineinfo"),
             "{text}"

@@ -1,7 +1,7 @@
 //! Tests with hand-written kernels in the style of compiler output, and their expected slices.
 
 use super::truth::{Bench, compare, kernel};
-use crate::Slices;
+use crate::{Slices, arrays};
 use std::fmt::Write as _;
 use warploom_base::Dim3;
 
@@ -146,4 +146,35 @@ fn guards_on_indices_are_kept() {
     END:";
     let both = holds(body, Dim3::new(4, 1, 1), Dim3::new(32, 1, 1), [70, 0, 0]);
     assert_eq!(both, (70, 70));
+}
+
+/// The address of a gather depends on data, and its array is a parameter still. An address that is
+/// loaded, or that one of two pointers gives, has none.
+#[test]
+fn arrays_of_accesses_are_the_pointers_that_addresses_come_from() {
+    let gather = "
+        mul.wide.u32 %rd10, %r4, 4;
+        add.s64 %rd11, %rd1, %rd10;
+        ld.global.u32 %r10, [%rd11];
+        mul.wide.u32 %rd12, %r10, 4;
+        add.s64 %rd13, %rd2, %rd12;
+        ld.global.u32 %r11, [%rd13];
+        atom.global.add.u32 %r12, [%rd11], 1;
+        ld.global.u64 %rd14, [%rd11];
+        ld.global.u32 %r13, [%rd14];
+        setp.eq.u32 %p1, %r4, 0;
+        selp.b64 %rd15, %rd1, %rd2, %p1;
+        st.global.u32 [%rd15], %r4;";
+    let program = kernel(&ptx(gather));
+    let named = |base: Option<crate::Base>| base.map_or("-".to_owned(), |b| b.name(&program));
+    let of_insts = program.insts.iter().zip(arrays(&program));
+    let accesses = of_insts.filter(|(inst, _)| {
+        use warploom_ir::{MemSpace, Op};
+        matches!(
+            inst.op,
+            Op::Ld(MemSpace::Global, ..) | Op::St(MemSpace::Global, ..) | Op::Atom(..)
+        )
+    });
+    let found: Vec<String> = accesses.map(|(_, base)| named(base)).collect();
+    assert_eq!(found, ["in", "out", "in", "in", "-", "-"]);
 }
