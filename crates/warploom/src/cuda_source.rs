@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::note;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use warploom_diag::{Source, nearest};
@@ -27,20 +27,31 @@ pub fn ptx_of(path: &Path) -> Result<Source, Failure> {
     }
 }
 
-/// CUDA source code that a command has compiled, by path. Each file is compiled once, however many
-/// launches of it there are.
+/// CUDA source code that a command has compiled, by path, and the notes on files that it has given.
+/// Each file is compiled once and each note given once, however many launches of a file there are.
 #[derive(Default)]
-pub struct Compiled(HashMap<String, Source>);
+pub struct Compiled {
+    files: HashMap<String, Source>,
+    notes: HashSet<String>,
+}
 
 impl Compiled {
     /// The PTX of a file.
     pub fn ptx(&mut self, path: &str) -> Result<Source, Failure> {
-        if let Some(known) = self.0.get(path) {
+        if let Some(known) = self.files.get(path) {
             return Ok(known.clone());
         }
         let module = compile(path)?;
-        self.0.insert(path.to_owned(), module.clone());
+        self.files.insert(path.to_owned(), module.clone());
         Ok(module)
+    }
+
+    /// Gives notes on a file on standard error, unless the command has given them.
+    pub fn note(&mut self, notes: String) {
+        if !self.notes.contains(&notes) {
+            note(&notes);
+            self.notes.insert(notes);
+        }
     }
 }
 

@@ -268,7 +268,7 @@ fn launch_file(
     }
     if target.ends_with(".toml") {
         let file = load(Path::new(target), compiled)?;
-        note(&other_sizes_in(&file, target));
+        compiled.note(other_sizes_in(&file, target));
         Ok(Some(Described {
             file,
             command: target.to_owned(),

@@ -306,3 +306,23 @@ fn cuda_source_of_several_launch_files_is_compiled_once() {
         refused.err
     );
 }
+
+/// A launch file that all runs read is noted upon once, whatever the number of seeds and machines.
+#[test]
+fn a_note_on_a_launch_file_is_given_once() {
+    let folder = folder_of(
+        "[axes]\ntarget = \"a.toml\"\nseed = [1, 2, 3]\ngpu = [\"gtx480\", \"qv100-volta\"]\n",
+    );
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("bounds.ptx"), include_str!("../bounds.ptx")).unwrap();
+    let launch = "module = \"bounds.ptx\"\n[[buffer]]\nname = \"x\"\ntype = \"f64\"\nshape = 64\n\
+                  [[launch]]\nkernel = \"compute\"\ngrid = 1\nblock = 64\nargs = [\"x\", 8]\n";
+    std::fs::write(path("a.toml"), launch).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command
+        .args(["sweep", "study.toml", "--dry-run"])
+        .current_dir(folder.path());
+    let planned = ran(command);
+    let notes = planned.err.matches("which has another size").count();
+    assert_eq!(notes, 1, "{}", planned.err);
+}
