@@ -12,9 +12,11 @@ const CLOSE: f64 = 0.8;
 impl Evidence<'_> {
     /// The bound that comes close to `first`: a part that is nearly as close to its saturation and
     /// above its lower threshold, a cause of nearly as many cycles, or what bounds the SMs that hold
-    /// a block if they do so for nearly as long as they hold none.
+    /// a block if they do so for nearly as long as they hold none. Idle SMs are it where a part comes
+    /// first that is full on those that hold a block.
     pub(crate) fn second(&self, first: Bound) -> Option<Bound> {
         match first {
+            Bound::Part(_) | Bound::Shared if self.is_idle() => Some(Bound::IdleSms),
             Bound::Part(_) | Bound::Shared => self.second_part(first),
             Bound::IdleSms => {
                 let active = self.active();
@@ -90,6 +92,10 @@ impl Subject<'_> {
                 )
             }
             Bound::Shared => format!("busy for {} while SMs hold blocks", percent(used.shared)),
+            Bound::IdleSms => format!(
+                "they hold none in {} of their cycles",
+                percent(1.0 - self.facts.active.unwrap_or(0.0))
+            ),
             cause => format!(
                 "{} of the scheduler cycles",
                 percent(cause.waits(self.figures))

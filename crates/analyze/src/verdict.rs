@@ -284,7 +284,7 @@ impl<'a> Evidence<'a> {
         if issuing(self.used, self.figures) > thresholds(Part::Scheduler).high {
             return Bound::Part(Part::Scheduler);
         }
-        let idle = self.active() < ACTIVE || self.idle_is_largest();
+        let idle = self.is_idle();
         let hot = self
             .hot_banks()
             .filter(|hot| hot.busy > 1.0 - self.active());
@@ -292,6 +292,11 @@ impl<'a> Evidence<'a> {
             return self.unless_mostly_full();
         }
         self.bound_within_sms()
+    }
+
+    /// True if SMs hold no block for long, or for longer than schedulers wait for anything else.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.active() < ACTIVE || self.idle_is_largest()
     }
 
     /// True if the policy holds warps back more than anything else does, and `part` is not

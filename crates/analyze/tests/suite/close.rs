@@ -89,3 +89,21 @@ fn what_bounds_the_time_with_blocks_stands_beside_idle_sms() {
     assert_eq!(held(45), "SMs without a block, latency of loads");
     assert_eq!(held(44), "SMs without a block");
 }
+
+/// SMs hold a block in 70 % of their cycles, and their schedulers issue in 65 % of these. They most
+/// often have no warp, so that idle SMs are told as well.
+#[test]
+fn idle_sms_stand_beside_a_part_that_is_full_where_blocks_are() {
+    let counts = [
+        ("sm.active_cycles", 15 * 7_000),
+        ("sm.slots.issued", 45),
+        ("sm.slots.no_warp", 35),
+        ("sm.slots.execution_dependence", 20),
+    ];
+    let found = analysed("gtx480", launched(10_000, &counts));
+    let close = "Close behind: SMs without a block (they hold none in 30% of their cycles).";
+    let next = "Next: execute fewer instructions";
+    told(&found, Bound::Part(Part::Scheduler), close, next);
+    let against = "; against the SMs without a block: let blocks be small";
+    assert!(found.explanation[4].contains(against), "{found:#?}");
+}
