@@ -3,6 +3,7 @@
 //! findings.
 
 use crate::accesses::{Accesses, SharedWait};
+use crate::allocation::Allocation;
 use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
 use crate::explain::Subject;
@@ -68,6 +69,8 @@ pub(crate) struct Facts {
     pub local_reads: Option<f64>,
     /// Share of the requests to DRAM that find their row open.
     pub row_hit_rate: Option<f64>,
+    /// Reads of DRAM that L2 makes for lines of stores.
+    pub allocation: Option<Allocation>,
     /// Transactions of a global or local access, whatever its kind.
     pub transactions: Option<f64>,
     /// Global and local accesses by kind.
@@ -160,6 +163,7 @@ impl Facts {
             write_packets: ratio(writes.iter().sum(), sum(counts, "sm.packets_sent.")),
             local_writes: ratio(writes[1] + written_back, writes.iter().sum()),
             local_reads: ratio(local, local + global),
+            allocation: Allocation::of(spec, counts),
             row_hit_rate: ratio(get("dram.row_hits"), rows),
             transactions: ratio(get("sm.memory_transactions"), get("sm.memory_instructions")),
             accesses: Accesses::of(spec, counts),

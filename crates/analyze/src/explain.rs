@@ -3,6 +3,7 @@
 
 use crate::accesses::{Accesses, SharedWait, conflict_share};
 use crate::advice::{Facts, HALF, because, limit_in_words, nearest, percent, plural};
+use crate::allocation::Allocation;
 use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
 use crate::hot_banks::Hot;
@@ -409,6 +410,11 @@ impl Subject<'_> {
                 kind.transactions, kind.one
             ),
             Stall::Network => format!("the network does not take further {accesses}"),
+            Stall::Transactions if unit.stage == "constant" => {
+                "the lanes of a read of constants use different words, which are read one after the \
+                 other"
+                    .to_owned()
+            }
             Stall::Transactions => format!(
                 "{} is split into {:.1} transactions",
                 kind.one, kind.transactions
@@ -550,10 +556,13 @@ impl Subject<'_> {
         let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), percent);
         let (facts, dram) = (&self.facts, self.analysis.throughput.dram);
         let moved = format!(
-            "DRAM moves {:.0} of {:.0} GB/s ({})",
+            "DRAM moves {:.0} of {:.0} GB/s ({}){}",
             dram.used_gb_per_s,
             dram.peak_gb_per_s,
-            percent(self.analysis.utilisation.dram)
+            percent(self.analysis.utilisation.dram),
+            facts
+                .allocation
+                .map_or_else(String::new, Allocation::in_words)
         );
         match facts.transactions {
             Some(mean) => format!(

@@ -10,6 +10,7 @@
 
 mod accesses;
 mod advice;
+mod allocation;
 mod analysis;
 mod atomics;
 mod classes;

@@ -193,6 +193,11 @@ impl Subject<'_> {
             false => Part::NocToSm,
         };
         match unit.stall {
+            Stall::Transactions if unit.stage == "constant" => {
+                "let the lanes of a warp read the same constant at a time, or keep a table that they \
+                 index differently in shared or global memory"
+                    .to_owned()
+            }
             Stall::Conflicts => {
                 let wait = self.facts.shared_wait;
                 wait.map_or(LAYOUT, SharedWait::remedy).to_owned()
@@ -343,8 +348,12 @@ impl Subject<'_> {
         match part {
             Part::Dram => format!(
                 "move fewer bytes: smaller types, one pass instead of two, or tiles that L2 keeps \
-                 (it hits {})",
-                hits(l2)
+                 (it hits {}){}",
+                hits(l2),
+                match self.facts.allocation {
+                    Some(reads) => format!("; and {}", reads.step()),
+                    None => String::new(),
+                }
             ),
             Part::NocToL2 => {
                 "store less: keep intermediate results in registers or shared memory".to_owned()
