@@ -123,7 +123,7 @@ impl KernelAnalysis {
 
     fn bounds_by(&self, name: fn(Bound) -> &'static str) -> String {
         match self.bound_beside {
-            Some(second) => format!("{}, {}", name(self.bound), name(second)),
+            Some(second) => format!("{} + {}", name(self.bound), name(second)),
             None => name(self.bound).to_owned(),
         }
     }

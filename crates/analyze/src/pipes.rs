@@ -115,7 +115,10 @@ pub(crate) fn relieve(pipe: &str) -> &'static str {
     match pipe {
         "sp" => "use fused multiply-adds, and packed or smaller types",
         "dp" => "use single precision where its accuracy is enough",
-        "int" => "hoist index arithmetic out of loops, and use indices of 32 bits",
+        "int" => {
+            "hoist index arithmetic out of loops, use indices of 32 bits, and combine values in \
+             registers before they are exchanged by shuffles, which take this pipe"
+        }
         "sfu" => "use cheaper approximations, such as `__fdividef` or a product with a reciprocal",
         _ => "use smaller types of matrix elements",
     }

@@ -448,8 +448,12 @@ impl Subject<'_> {
         again.map_or_else(String::new, |share| {
             format!(
                 "; or, where threads of a block load the same data, let them share it in shared \
-                 memory ({} of the loads that come to L2 find there what was loaded before)",
-                percent(share)
+                 memory ({} of the loads that come to L2 find there what was loaded before{})",
+                percent(share),
+                match self.analysis.launches {
+                    1 => "",
+                    _ => ", by this launch or an earlier one",
+                }
             )
         })
     }

@@ -22,8 +22,8 @@ fn a_second_cause_is_told_from_four_fifths_of_the_first_on() {
                    blocks (DRAM). Close behind: latency of arithmetic (27% of the scheduler cycles).";
     told(&found, Bound::Loads, verdict, "Next: ");
     assert_eq!(found.bound_beside, Some(Bound::Arithmetic));
-    assert_eq!(found.bounds(), "latency of loads, latency of arithmetic");
-    assert_eq!(found.bound_keys(), "load-latency, arithmetic-latency");
+    assert_eq!(found.bounds(), "latency of loads + latency of arithmetic");
+    assert_eq!(found.bound_keys(), "load-latency + arithmetic-latency");
 
     let found = latencies(79);
     assert_eq!(found.bound_beside, None);
@@ -86,7 +86,7 @@ fn what_bounds_the_time_with_blocks_stands_beside_idle_sms() {
         ];
         analysed("gtx480", launched(10_000, &counts)).bounds()
     };
-    assert_eq!(held(45), "SMs without a block, latency of loads");
+    assert_eq!(held(45), "SMs without a block + latency of loads");
     assert_eq!(held(44), "SMs without a block");
 }
 

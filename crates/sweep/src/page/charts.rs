@@ -217,8 +217,19 @@ impl PageBuilder<'_> {
         figures.collect()
     }
 
+    /// Axis of the bars of a group.
+    fn of_bars(&self) -> Option<usize> {
+        let [rows, columns] = self.map;
+        if self.groups() == columns {
+            rows
+        } else {
+            columns
+        }
+    }
+
     /// The rows of a map as groups of bars, after those of speedups their geometric means. There is
-    /// none over groups of which one is the baseline.
+    /// none over groups of which one is the baseline. The baseline itself, whose bars would all have
+    /// the height of the line at 1, has none beside others.
     fn bars(&self, map: HeatMap) -> BarChart {
         let is_whole = |row: &&Vec<Option<f64>>| row.iter().all(Option::is_some);
         let whole: Vec<_> = map.values.iter().filter(is_whole).collect();
@@ -228,7 +239,17 @@ impl PageBuilder<'_> {
             let logarithms = whole.iter().filter_map(|row| row[column]).map(f64::ln);
             (logarithms.sum::<f64>() / whole.len() as f64).exp()
         };
-        let series = map.columns.iter().enumerate().map(|(column, name)| {
+        let base = self.baseline(self.of_bars()).filter(|_| self.is_ratio());
+        let is_one = |column: usize| {
+            let values = map.values.iter().filter_map(|row| row[column]);
+            values.into_iter().all(|value| value == 1.0)
+        };
+        let is_baseline = |(column, name): &(usize, &String)| {
+            map.columns.len() > 1 && base.as_ref() == Some(*name) && is_one(*column)
+        };
+        let columns = map.columns.iter().enumerate();
+        let columns = columns.filter(|column| !is_baseline(column));
+        let series = columns.map(|(column, name)| {
             let values = map.values.iter().map(|row| row[column]);
             BarSeries {
                 name: match name.as_str() {

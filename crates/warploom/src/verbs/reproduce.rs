@@ -111,7 +111,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             let shown = files
                 .iter()
                 .map(|file| format!("wrote {}\n", file.display()));
-            let files: String = shown.collect();
+            let mut files: String = shown.collect();
+            if page.charts.is_empty() {
+                files += "no picture: the figure is a table\n";
+            }
             let judged = judged_elsewhere(page, width());
             print(&format!(
                 "{}{judged}\n{files}\n",
