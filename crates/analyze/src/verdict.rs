@@ -355,12 +355,13 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// True if schedulers most often have no warp, and mostly because their SM has no block.
+    /// True if schedulers most often have no warp, mostly because their SM has no block, which alone
+    /// takes more of the time than any other cause.
     fn idle_is_largest(&self) -> bool {
         let none = self.figures.stalls.get("no_warp").copied().unwrap_or(0.0);
         let waits = CAUSES.map(|bound| bound.waits(self.figures));
         let largest = waits.into_iter().fold(0.0, f64::max);
-        none > largest && 1.0 - self.active() > none / 2.0
+        none > largest && 1.0 - self.active() > largest.max(none / 2.0)
     }
 
     fn within_sms(&self) -> Bound {

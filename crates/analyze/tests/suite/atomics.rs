@@ -181,9 +181,9 @@ fn a_bank_that_is_busy_for_longer_than_sms_are_idle_comes_first() {
         let counts = [
             ("sm.active_cycles", 132 * 7000),
             ("sm.memory_accesses.atomic", 16_896),
-            ("sm.slots.issued", 10),
+            ("sm.slots.issued", 25),
             ("sm.slots.no_warp", 50),
-            ("sm.slots.memory_pipe", 40),
+            ("sm.slots.memory_pipe", 25),
         ];
         let launch = with_hot_bank(launched(10_000, &counts), 400_000, busy_cycles);
         analysed("h200-hopper", launch).bound

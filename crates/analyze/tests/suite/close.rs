@@ -107,3 +107,21 @@ fn idle_sms_stand_beside_a_part_that_is_full_where_blocks_are() {
     let against = "; against the SMs without a block: let blocks be small";
     assert!(found.explanation[4].contains(against), "{found:#?}");
 }
+
+/// SMs hold no block in 17 % of their cycles, and have too few warps in another 13 %: more than
+/// schedulers wait for arithmetic, but no block is not what costs most.
+#[test]
+fn idle_sms_come_first_only_if_they_are_idle_for_longest() {
+    let idle = |percent: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * 100 * (100 - percent)),
+            ("sm.slots.issued", 35),
+            ("sm.slots.memory_dependence", 10),
+            ("sm.slots.no_warp", 30),
+            ("sm.slots.execution_dependence", 25),
+        ];
+        analysed("gtx480", launched(10_000, &counts)).bound
+    };
+    assert_eq!(idle(17), Bound::Arithmetic);
+    assert_eq!(idle(26), Bound::IdleSms);
+}
