@@ -4,7 +4,9 @@
 mod banks;
 mod words;
 
-pub use banks::{SharedRule, further_lanes_of_a_word, shared_conflict_cycles};
+pub use banks::{
+    SharedRule, further_lanes_of_a_word, have_strides, shared_conflict_cycles, shared_width_cycles,
+};
 pub use words::{HalfWords, coalesce_halves, halves_conflict_cycles};
 
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};

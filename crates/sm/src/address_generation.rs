@@ -16,8 +16,8 @@ use warploom_ir::{CacheOp, MemSpace};
 use warploom_mem::AccessKind;
 use warploom_mem::coalesce::{
     HalfWords, LocalMap, SharedRule, coalesce, coalesce_atomic, coalesce_halves, coalesce_lines,
-    coalesce_local, further_lanes_of_a_word, halves_conflict_cycles, in_parts,
-    shared_conflict_cycles,
+    coalesce_local, further_lanes_of_a_word, halves_conflict_cycles, have_strides, in_parts,
+    shared_conflict_cycles, shared_width_cycles,
 };
 
 /// First physical address of local memory, above everything that the device allocates.
@@ -234,9 +234,15 @@ impl Sm {
                 if effect.kind == MemKind::Atomic {
                     c.shared_atomics += 1;
                     c.shared_atomic_cycles += conflicts;
+                } else if conflicts > 0 {
+                    self.count_conflicts(effect, conflicts);
                 }
             }
-            Path::Constant => {}
+            Path::Constant => {
+                let is_variable = u64::from(space == LaneSpace::Constant);
+                c.constant_loads += is_variable;
+                c.constant_lines += is_variable * transactions as u64;
+            }
             _ => {
                 c.memory_instructions += 1;
                 c.memory_transactions += transactions as u64;
@@ -244,7 +250,25 @@ impl Sm {
                 c.memory_accesses[kind] += 1;
                 c.access_bytes[kind] += lanes * u64::from(effect.bytes);
                 c.access_transactions[kind] += transactions as u64;
+                c.local_accesses[kind] += u64::from(effect.space == MemSpace::Local);
             }
+        }
+    }
+
+    /// Counts what makes an access of shared memory take `conflicts` cycles more than one.
+    fn count_conflicts(&mut self, effect: &MemEffect, conflicts: u64) {
+        let (addrs, mask) = (&self.out.addrs, self.out.active);
+        let width = if effect.bytes > 4 || self.shared_parts > 1 {
+            let (banks, parts) = (self.shared_banks, self.shared_parts);
+            let bytes = effect.bytes.into();
+            shared_width_cycles(banks, parts, self.shared_rule, bytes, addrs, mask) - 1
+        } else {
+            0
+        };
+        let width = u64::from(width).min(conflicts);
+        self.counters.shared_width_cycles += width;
+        if width < conflicts && !have_strides(addrs, mask) {
+            self.counters.shared_scattered_cycles += conflicts - width;
         }
     }
 }

@@ -42,6 +42,17 @@ pub enum SlotCause {
     Policy,
 }
 
+impl SlotCause {
+    /// True for causes whose cycles are divided further.
+    #[inline]
+    pub(crate) const fn has_division(self) -> bool {
+        matches!(
+            self,
+            Self::ExecutionDependence | Self::MemoryPipe | Self::ExecutionPipe
+        )
+    }
+}
+
 /// Labels of the variants of [`PipeBlocker`].
 pub const PIPE_BLOCKERS: &[&str] = &["units", "load_store", "other_units", "operands"];
 
@@ -57,6 +68,35 @@ pub enum PipeBlocker {
     OtherUnits,
     /// Reads of operands: no instruction with its operands waits.
     Operands,
+}
+
+/// Labels of the variants of [`MemoryBlocker`].
+pub const MEMORY_BLOCKERS: &[&str] = &["load_store", "units", "operands"];
+
+/// Part of an SM that fills the pipe of the load/store unit in a scheduler cycle with the cause
+/// [`SlotCause::MemoryPipe`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryBlocker {
+    /// The load/store unit takes no further instruction.
+    LoadStore,
+    /// Instructions that wait in collectors for function units.
+    Units,
+    /// Reads of operands: no instruction with its operands waits.
+    Operands,
+}
+
+/// Labels of the variants of [`ResultSource`].
+pub const RESULT_SOURCES: &[&str] = &["units", "shared", "arithmetic"];
+
+/// What warps wait for in a scheduler cycle with the cause [`SlotCause::ExecutionDependence`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
+pub enum ResultSource {
+    /// Function units: an instruction with its operands waits for one that is taken.
+    Units,
+    /// A load from shared memory.
+    Shared,
+    /// Instructions on their way through function units.
+    Arithmetic,
 }
 
 /// Scheduler cycles by cause, as [`SmCounters::slots`] counts them.
@@ -239,6 +279,13 @@ declare_stats! {
         /// collectors whose instructions wait for the load/store unit, for units of another pipe,
         /// or for operands.
         pub execution_pipe_slots: [u64; 4] = Slots, by [PIPE_BLOCKERS];
+        /// Scheduler cycles with the cause memory_pipe by what fills the pipe: the load/store unit,
+        /// or collectors whose instructions wait for function units or for operands.
+        pub memory_pipe_slots: [u64; 3] = Slots, by [MEMORY_BLOCKERS];
+        /// Scheduler cycles with the cause execution_dependence by what the results come from:
+        /// units that are taken while an instruction with its operands waits for one, else shared
+        /// memory if a warp waits for a load from it, else arithmetic on its way.
+        pub execution_dependence_slots: [u64; 3] = Slots, by [RESULT_SOURCES];
         /// Cycles for which the instructions issued keep a unit of their pipe from taking another.
         pub pipe_cycles: [u64; crate::Pipe::COUNT] = Cycles, by [PIPES];
         /// Instructions issued by number of lanes of the warp's running split, whatever the guard,
@@ -269,6 +316,12 @@ declare_stats! {
         pub access_bytes: [u64; 4] = Bytes, by [MEMORY_KINDS];
         /// Transactions that those instructions were coalesced into.
         pub access_transactions: [u64; 4] = Requests, by [MEMORY_KINDS];
+        /// The part of memory_accesses on local memory.
+        pub local_accesses: [u64; 4] = WarpInstructions, by [MEMORY_KINDS];
+        /// Loads of variables in constant memory, without those of parameters.
+        pub constant_loads: u64 = WarpInstructions;
+        /// Lines of the constant cache that those loads read.
+        pub constant_lines: u64 = Requests;
         /// Lanes of memory instructions in which they take effect, by space.
         pub memory_lanes: [u64; 6] = ThreadInstructions, as "gpgpu_n_load_insn, _store_, _shmem_, _tex_, _const_mem_, _param_mem_", by [LANE_SPACES];
         /// Instructions on shared memory.
@@ -276,6 +329,13 @@ declare_stats! {
         /// Extra cycles of shared-memory accesses from bank conflicts (GPGPU-Sim's
         /// gpgpu_n_shmem_bkconflict counts the first cycle too).
         pub shared_conflict_cycles: u64 = Cycles;
+        /// The part of shared_conflict_cycles that accesses take without a conflict: those of more
+        /// bytes a lane than a bank serves, or of a warp in parts.
+        pub shared_width_cycles: u64 = Cycles;
+        /// The part of shared_conflict_cycles, without shared_width_cycles and
+        /// shared_atomic_cycles, of accesses whose lanes' addresses follow no pattern: their
+        /// distances have more than two values, as those of look-ups have.
+        pub shared_scattered_cycles: u64 = Cycles;
         /// Atomic instructions on shared memory.
         pub shared_atomics: u64 = WarpInstructions;
         /// The part of shared_conflict_cycles that atomics cause: lanes on the same word, or on
@@ -389,6 +449,12 @@ mod tests {
         use PipeBlocker as P;
         let blockers = [P::Units, P::LoadStore, P::OtherUnits, P::Operands];
         check(PIPE_BLOCKERS, &blockers, |blocker| *blocker as usize);
+        use MemoryBlocker as B;
+        let blockers = [B::LoadStore, B::Units, B::Operands];
+        check(MEMORY_BLOCKERS, &blockers, |blocker| *blocker as usize);
+        use ResultSource as R;
+        let sources = [R::Units, R::Shared, R::Arithmetic];
+        check(RESULT_SOURCES, &sources, |source| *source as usize);
         check(PIPES, &crate::Pipe::ALL, |pipe| *pipe as usize);
         use LdstStage as S;
         let stages = [

@@ -229,8 +229,8 @@ impl Sm {
             let valid = own & self.warps.buffered & !self.warps.flush;
             if ready == 0 {
                 let cause = self.why_not(all, valid, clear);
-                if cause == SlotCause::ExecutionPipe {
-                    self.count_full_pipe(s, clear, 1);
+                if cause.has_division() {
+                    self.count_behind((s, cause), (valid, clear), (now, 1));
                 }
                 return Ok(cause);
             }

@@ -56,8 +56,8 @@ pub struct RegisterList {
 pub struct TimedInst {
     /// Pipe to which it issues.
     pub pipe: Pipe,
-    /// True if its result takes long, because it comes from memory other than shared memory.
-    pub long: bool,
+    /// What its result comes from.
+    pub comes_from: ComesFrom,
     /// True for a memory fence.
     pub fence: bool,
     /// Role for asynchronous copies.
@@ -89,6 +89,43 @@ pub struct TimedInst {
 }
 
 const _: () = assert!(size_of::<TimedInst>() == 64);
+
+impl TimedInst {
+    /// True if its result takes long, because it comes from memory other than shared memory.
+    #[inline]
+    pub fn is_long(&self) -> bool {
+        self.comes_from == ComesFrom::Memory
+    }
+
+    /// True for a load from shared memory.
+    #[inline]
+    pub fn loads_shared(&self) -> bool {
+        self.comes_from == ComesFrom::Shared
+    }
+}
+
+/// What the result of an instruction comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ComesFrom {
+    /// A function unit, or an atomic on shared memory.
+    Unit,
+    /// Shared memory, by a load.
+    Shared,
+    /// Other memory. The two-level scheduler calls such a result long (docs/model/sm.md,
+    /// Scoreboard).
+    Memory,
+}
+
+impl ComesFrom {
+    fn of(class: InstClass) -> Self {
+        match class {
+            InstClass::Load(MemClass::Shared) => Self::Shared,
+            InstClass::Atomic(MemClass::Shared) => Self::Unit,
+            InstClass::Load(_) | InstClass::Atomic(_) => Self::Memory,
+            _ => Self::Unit,
+        }
+    }
+}
 
 /// Facts about an instruction for the counters of energy.
 #[derive(Clone, Copy, Debug)]
@@ -482,7 +519,7 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         shares_banks: (banks.count_ones() as usize) < bank_reads.len(),
         banks,
         pipe: pipe_of(facts.class, spec, style),
-        long: is_long(facts.class),
+        comes_from: ComesFrom::of(facts.class),
         fence: facts.class == InstClass::Membar,
         copies: match facts.class {
             InstClass::CopyAsync => CopyRole::Start,
@@ -522,14 +559,5 @@ const fn space_of(class: MemClass) -> MemorySpace {
         MemClass::Const => MemorySpace::Constant,
         MemClass::Param => MemorySpace::Parameter,
         MemClass::Texture => MemorySpace::Texture,
-    }
-}
-
-/// Loads whose result the two-level scheduler calls long (docs/model/sm.md, Scoreboard).
-fn is_long(class: InstClass) -> bool {
-    match class {
-        InstClass::Load(space) => space != MemClass::Shared,
-        InstClass::Atomic(space) => space != MemClass::Shared,
-        _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! A warp scheduler: its warps, its policy, and issue slots that are taken
 //! (docs/model/sm.md, Issue).
 
-use crate::counters::SlotCause;
+use crate::counters::{ResultSource, SlotCause};
 use crate::idle_cycles::{Idle, IdleCycles};
 use crate::issue_slots::IssueSlots;
 use crate::next_accesses::NextAccesses;
@@ -26,6 +26,8 @@ pub(crate) struct Scheduler {
     pub wants_progress: bool,
     /// Cause for which it issues nothing while the SM is at rest.
     pub resting: SlotCause,
+    /// Where the results come from for which its warps wait at rest, if that is the cause.
+    pub resting_on: ResultSource,
     /// True if instructions take further issue slots, or keep those behind them waiting.
     #[state(fixed)]
     spaces_issues: bool,
@@ -175,6 +177,7 @@ pub(crate) fn schedulers(
             wants_cycles: policy.wants_cycles(),
             wants_progress: policy.wants_progress(),
             resting: SlotCause::NoWarp,
+            resting_on: ResultSource::Arithmetic,
             spaces_issues: spec.sm.machine_instructions || spec.sm.memory_issue_cycles > 1,
             policy,
             held: 0,

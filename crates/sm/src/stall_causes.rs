@@ -1,10 +1,13 @@
 //! Causes for which a scheduler does not issue in a cycle.
 
-use crate::counters::{PipeBlocker, SlotCause};
+use crate::counters::{MemoryBlocker, PipeBlocker, ResultSource, SlotCause};
 use crate::issue::with_choice;
 use crate::pipe::Pipe;
+use crate::prepared_kernel::prepared_kernel;
 use crate::sm::Sm;
 use crate::stage::{bit_of, pipe_of_bit};
+use crate::warps::Slots;
+use warploom_base::Cycle;
 use warploom_policy::WarpMask;
 
 impl Sm {
@@ -34,12 +37,96 @@ impl Sm {
         }
     }
 
-    /// Counts what fills the pipes for which the warps of `clear` wait, over `cycles` cycles of
-    /// scheduler `s` with the cause [`SlotCause::ExecutionPipe`].
+    /// Counts what is behind a cause for which scheduler `s` does not issue in cycle `now` and in
+    /// the others of `cycles` cycles: what fills the pipes for which the warps of `clear` wait, or
+    /// where the results come from for which those of `valid` wait.
     #[inline(never)]
-    pub(crate) fn count_full_pipe(&mut self, s: usize, clear: WarpMask, cycles: u64) {
-        let blocker = self.pipe_blocker(s, clear);
-        self.counters.execution_pipe_slots[blocker as usize] += cycles;
+    pub(crate) fn count_behind(
+        &mut self,
+        (s, cause): (usize, SlotCause),
+        (valid, clear): (WarpMask, WarpMask),
+        (now, cycles): (Cycle, u64),
+    ) {
+        match cause {
+            SlotCause::ExecutionDependence => {
+                let source = self.result_source(s, valid, now);
+                self.counters.execution_dependence_slots[source as usize] += cycles;
+            }
+            SlotCause::MemoryPipe => {
+                let blocker = self.memory_blocker(s);
+                self.counters.memory_pipe_slots[blocker as usize] += cycles;
+            }
+            SlotCause::ExecutionPipe => {
+                let blocker = self.pipe_blocker(s, clear);
+                self.counters.execution_pipe_slots[blocker as usize] += cycles;
+            }
+            _ => {}
+        }
+    }
+
+    /// What the results come from for which the warps of `valid` wait in cycle `now`. An
+    /// instruction that has just left its collector enters its unit in the next cycle, unless the
+    /// unit is taken.
+    #[inline(always)]
+    pub(crate) fn result_source(&self, s: usize, valid: WarpMask, now: Cycle) -> ResultSource {
+        let sub = self.sub_core(s);
+        let mut full = self.collectors.output.full(sub) & !bit_of(Pipe::Mem as usize);
+        let unit = self.sub_cores.then_some(sub);
+        while full != 0 {
+            if self.units.are_taken(pipe_of_bit(full), unit, now) {
+                return ResultSource::Units;
+            }
+            full &= full - 1;
+        }
+        match self.any_awaits_shared(valid) {
+            true => ResultSource::Shared,
+            false => ResultSource::Arithmetic,
+        }
+    }
+
+    /// True if one of some warps, which have instructions in their buffers, waits for a load from
+    /// shared memory.
+    #[inline(always)]
+    fn any_awaits_shared(&self, of: WarpMask) -> bool {
+        let w = &self.warps;
+        let mut left = Slots::from(of & w.loads_shared);
+        while let Some(slot) = left.first() {
+            if w.awaits_shared(slot, |kernel| prepared_kernel(&self.kernels, kernel)) {
+                return true;
+            }
+            left.remove(slot);
+        }
+        false
+    }
+
+    /// Part of the SM that fills the pipe of the load/store unit for scheduler `s`.
+    #[inline(always)]
+    pub(crate) fn memory_blocker(&self, s: usize) -> MemoryBlocker {
+        let (memory, sub) = (bit_of(Pipe::Mem as usize), self.sub_core(s));
+        let full = self.collectors.output.full(sub);
+        if full & memory != 0 {
+            return MemoryBlocker::LoadStore;
+        }
+        // The scheduler itself may let accesses wait.
+        let enters = self.collectors.input.full(sub) & memory == 0;
+        if enters || !self.ldst.has_room() {
+            return MemoryBlocker::LoadStore;
+        }
+        let all = full | self.full_anywhere();
+        if full == 0 && all & memory != 0 {
+            MemoryBlocker::LoadStore
+        } else if all != 0 {
+            MemoryBlocker::Units
+        } else {
+            MemoryBlocker::Operands
+        }
+    }
+
+    /// The pipes whose registers behind the collectors are full for any sub-core, as a mask of
+    /// their [`bit_of`].
+    fn full_anywhere(&self) -> u64 {
+        let sub_cores = (0..self.schedulers.len()).map(|s| self.sub_core(s));
+        sub_cores.fold(0, |all, sub| all | self.collectors.output.full(sub))
     }
 
     /// Part of the SM that fills the pipes for which the warps of `clear` wait. An instruction
@@ -55,8 +142,7 @@ impl Sm {
             wanted &= wanted - 1;
         }
         // Sub-cores share the ports through which instructions enter collectors.
-        let sub_cores = (0..self.schedulers.len()).map(|s| self.sub_core(s));
-        let full = sub_cores.fold(0, |all, sub| all | self.collectors.output.full(sub));
+        let full = self.full_anywhere();
         if full & bit_of(Pipe::Mem as usize) != 0 {
             PipeBlocker::LoadStore
         } else if full != 0 {

@@ -93,6 +93,20 @@ impl Units {
         self.of_pipe[pipe % PIPES] & !self.busy[pipe % PIPES]
     }
 
+    /// True if every unit of a pipe is kept by an instruction in its dispatch register beyond cycle
+    /// `now`; where each sub-core has its own, the one of `sub`.
+    #[inline(never)]
+    pub fn are_taken(&self, pipe: usize, sub: Option<u8>, now: Cycle) -> bool {
+        let all = self.of_pipe[pipe % PIPES];
+        let mut left = sub.map_or(all, |sub| all & 1 << sub);
+        let mut taken = left != 0 && left & !self.busy[pipe % PIPES] == 0;
+        while taken && left != 0 {
+            taken = self.free_at[pipe % PIPES][left.trailing_zeros() as usize] > now;
+            left &= left - 1;
+        }
+        taken
+    }
+
     #[inline(never)]
     fn end_intervals(&mut self, pipe: usize, now: Cycle) {
         let mut left = self.busy[pipe % PIPES];
@@ -237,6 +251,18 @@ mod tests {
         units.accept(FIRST, 10, (39, 4), FlightId(0));
         assert!(!can_accept(&mut units, FIRST, 13, 39));
         assert!(can_accept(&mut units, FIRST, 14, 39));
+    }
+
+    #[test]
+    fn units_are_taken_while_every_one_is_blocked() {
+        let mut units = units(&[(Pipe::Sp, 2)], 2);
+        units.accept(FIRST, 10, (39, 4), FlightId(0));
+        let taken = |units: &Units, sub, now| units.are_taken(Pipe::Sp as usize, sub, now);
+        assert!(!taken(&units, None, 11), "the second is free");
+        assert!(taken(&units, Some(0), 13) && !taken(&units, Some(1), 13));
+        units.accept(SECOND, 12, (39, 4), FlightId(1));
+        assert!(taken(&units, None, 13) && !taken(&units, None, 14));
+        assert!(!units.are_taken(Pipe::Dp as usize, None, 13), "no unit");
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub struct Warps {
     pub clear: Slots,
     /// Warps whose next instruction waits for a long load.
     pub long_wait: Slots,
+    /// Warps with a load from shared memory on its way.
+    pub loads_shared: Slots,
     /// Warps that wait at a block barrier.
     pub at_barrier: Slots,
     /// Warps that wait at a fence.
@@ -70,6 +72,8 @@ pub struct Warps {
     pending: Vec<u64>,
     /// Scoreboards of results of long loads, without their first word.
     pending_long: Vec<u64>,
+    /// Scoreboards of results of loads from shared memory, all `words` words.
+    pending_shared: Vec<u64>,
     /// Scoreboards of results of loads that missed L1D or went past it, all `words` words, where
     /// contexts are switched.
     missed: Vec<u64>,
@@ -85,6 +89,7 @@ impl Warps {
             exec: Vec::new(),
             track: vec![WarpPipelineState::EMPTY; places],
             table: WarpTable::new(slots, places, max_blocks),
+            pending_shared: vec![0; places],
             missed: vec![0; places],
             slots,
             copies: Vec::new(),
@@ -102,6 +107,7 @@ impl Warps {
             atomic: Slots::default(),
             clear: Slots::default(),
             long_wait: Slots::default(),
+            loads_shared: Slots::default(),
             touched: Slots::default(),
             next_pipe: std::array::from_fn(|p| if p == 0 { Slots::ALL } else { Slots::default() }),
         }

@@ -52,6 +52,62 @@ pub fn shared_conflict_cycles(
     cycles.sum::<u32>().max(1)
 }
 
+/// Cycles of [`shared_conflict_cycles`] that an access takes because of its width and of the parts
+/// of a warp, with no two words in one bank: at least 1.
+pub fn shared_width_cycles(
+    banks: u32,
+    parts: u32,
+    rule: SharedRule,
+    bytes_per_lane: u32,
+    addrs: &[u64; WARP_SIZE],
+    mask: LaneMask,
+) -> u32 {
+    let words = bytes_per_lane.div_ceil(4).max(1);
+    let cycles = part_masks(parts).map(|part| {
+        let lanes = mask & part;
+        match rule {
+            SharedRule::Phases if words > 1 => {
+                let phases = phases(words, addrs, lanes);
+                phases.filter(|phase| lanes & phase != 0).count() as u32
+            }
+            _ => (words * lanes_apart(addrs, lanes)).div_ceil(banks),
+        }
+    });
+    cycles.sum::<u32>().max(1)
+}
+
+/// Lanes whose address is not that of the lane before them.
+fn lanes_apart(addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    let mut before = None;
+    let is_other = |lane: &usize| before.replace(addrs[*lane]) != Some(addrs[*lane]);
+    lanes_of(mask).filter(is_other).count() as u32
+}
+
+/// True if the addresses of a warp's lanes follow from their numbers in one or two dimensions: the
+/// distances between neighbouring lanes have at most two values.
+pub fn have_strides(addrs: &[u64; WARP_SIZE], mask: LaneMask) -> bool {
+    let mut strides = [None; 2];
+    let mut before: Option<u64> = None;
+    lanes_of(mask).all(|lane| {
+        let Some(last) = before.replace(addrs[lane]) else {
+            return true;
+        };
+        let stride = Some(addrs[lane].wrapping_sub(last));
+        match strides {
+            [first, second] if first == stride || second == stride => true,
+            [None, _] => {
+                strides[0] = stride;
+                true
+            }
+            [_, None] => {
+                strides[1] = stride;
+                true
+            }
+            _ => false,
+        }
+    })
+}
+
 /// Lanes that access the same word of four bytes as a lane before them: the most of any word.
 pub fn further_lanes_of_a_word(addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
     let lanes_of_word = |word| {
@@ -69,6 +125,13 @@ fn in_phases(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -
     if words <= 1 {
         return most_words(banks, words, addrs, mask);
     }
+    phases(words, addrs, mask)
+        .map(|phase| most_words(banks, words, addrs, mask & phase))
+        .sum()
+}
+
+/// Lanes of each phase of an access of `words` words a lane.
+fn phases(words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> impl Iterator<Item = LaneMask> {
     let agree = |apart: usize| {
         lanes_of(mask).all(|lane| {
             let other = lane ^ apart;
@@ -79,9 +142,7 @@ fn in_phases(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -
     let lanes = (WARP_SIZE as u32 / words) << joined;
     let phase = LaneMask::MAX >> (WARP_SIZE as u32 - lanes);
     let firsts = (0..WARP_SIZE as u32).step_by(lanes as usize);
-    firsts
-        .map(|first| most_words(banks, words, addrs, mask & phase << first))
-        .sum()
+    firsts.map(move |first| phase << first)
 }
 
 /// Largest number of banks.

@@ -220,6 +220,46 @@ fn wide_accesses_take_a_phase_for_each_part_of_a_warp() {
     assert_eq!(cycles(16, 0, |lane| 16 * lane), 1, "nobody");
 }
 
+/// Cycles without a conflict: those of the width, of the lanes that are active, and of the parts.
+#[test]
+fn the_cycles_of_a_width_are_told_from_those_of_conflicts() {
+    let cycles = |rule, bytes, mask, address: fn(u64) -> u64| {
+        let addrs = std::array::from_fn(|lane| address(lane as u64));
+        let all = shared_conflict_cycles(32, 1, rule, bytes, &addrs, mask);
+        let width = shared_width_cycles(32, 1, rule, bytes, &addrs, mask);
+        [width, all - width]
+    };
+    for (name, bytes, address, expected) in [
+        ("words", 4, (|lane| 4 * lane) as fn(u64) -> u64, [1, 0]),
+        ("one bank", 4, |lane| 128 * lane, [1, 31]),
+        ("doubles", 8, |lane| 8 * lane, [2, 0]),
+        ("padded doubles", 8, |lane| 8 * (lane + lane / 16), [2, 0]),
+        ("doubles of one bank", 8, |lane| 128 * lane, [2, 30]),
+        ("quads", 16, |lane| 16 * lane, [4, 0]),
+        ("one double for all", 8, |_| 64, [1, 0]),
+    ] {
+        for rule in [Phases, EveryWord] {
+            assert_eq!(cycles(rule, bytes, ALL, address), expected, "{name}");
+        }
+    }
+    assert_eq!(cycles(Phases, 8, 0xffff, |lane| 8 * lane), [1, 0]);
+    assert_eq!(cycles(FirstWord, 8, ALL, |lane| 8 * lane), [2, 0]);
+    let addrs = strided(0, 4);
+    assert_eq!(shared_width_cycles(16, 2, FirstWord, 4, &addrs, ALL), 2);
+}
+
+#[test]
+fn addresses_with_strides_are_told_from_data() {
+    let row: [u64; 32] = std::array::from_fn(|lane| 132 * lane as u64);
+    assert!(have_strides(&row, ALL));
+    let tile: [u64; 32] = std::array::from_fn(|lane| (lane / 8 * 64 + lane % 8) as u64 * 4);
+    assert!(have_strides(&tile, ALL), "rows of a block");
+    let table: [u64; 32] = std::array::from_fn(|lane| (lane * lane % 17) as u64 * 4);
+    assert!(!have_strides(&table, ALL));
+    assert!(have_strides(&table, 0b111), "two distances");
+    assert!(have_strides(&table, 0));
+}
+
 #[test]
 fn shared_memory_conflicts() {
     for (name, stride, bytes, wide, expected) in [

@@ -4,7 +4,7 @@
 //!
 //! Invariant: counters are as if every cycle had been run in full.
 
-use crate::counters::{PipeBlocker, SlotCause};
+use crate::counters::{MemoryBlocker, PipeBlocker, ResultSource, SlotCause};
 use crate::ldst::L1dUse;
 use crate::scheduler::{Scheduler, tell_passed};
 use crate::sm::Sm;
@@ -100,9 +100,16 @@ impl Sm {
             for s in 0..self.schedulers.len() {
                 let cause = self.idle_cause(s);
                 self.schedulers[s].resting = cause;
+                if cause == SlotCause::ExecutionDependence {
+                    self.schedulers[s].resting_on = self.resting_source(s);
+                }
                 debug_assert!(
                     cause != SlotCause::ExecutionPipe
                         || self.pipe_blocker(s, self.clear_warps(s)) == PipeBlocker::LoadStore
+                );
+                debug_assert!(
+                    cause != SlotCause::MemoryPipe
+                        || self.memory_blocker(s) == MemoryBlocker::LoadStore
                 );
             }
         }
@@ -170,10 +177,20 @@ impl Sm {
     /// Counts `cycles` cycles of schedulers that are or were at rest.
     pub(crate) fn count_rest(&mut self, cycles: u64) {
         for scheduler in &self.schedulers {
-            self.counters.slots[scheduler.resting as usize] += cycles;
+            let c = &mut self.counters;
+            c.slots[scheduler.resting as usize] += cycles;
             // At rest no register behind the collectors is full but that of the load/store unit.
-            if scheduler.resting == SlotCause::ExecutionPipe {
-                self.counters.execution_pipe_slots[PipeBlocker::LoadStore as usize] += cycles;
+            match scheduler.resting {
+                SlotCause::ExecutionDependence => {
+                    c.execution_dependence_slots[scheduler.resting_on as usize] += cycles;
+                }
+                SlotCause::MemoryPipe => {
+                    c.memory_pipe_slots[MemoryBlocker::LoadStore as usize] += cycles;
+                }
+                SlotCause::ExecutionPipe => {
+                    c.execution_pipe_slots[PipeBlocker::LoadStore as usize] += cycles;
+                }
+                _ => {}
             }
         }
     }
@@ -181,14 +198,33 @@ impl Sm {
     /// True if nothing moves, and schedulers issue nothing for the same reasons as when they came
     /// to rest.
     pub(crate) fn rests(&self) -> bool {
-        let same = |s: usize| self.schedulers[s].resting == self.idle_cause(s);
+        let same = |s: usize| {
+            let Scheduler {
+                resting,
+                resting_on,
+                ..
+            } = self.schedulers[s];
+            let on = self.resting_source(s);
+            resting == self.idle_cause(s)
+                && (resting != SlotCause::ExecutionDependence || resting_on == on)
+        };
         self.can_rest() && (0..self.schedulers.len()).all(same)
+    }
+
+    /// Where the results come from for which the warps of a scheduler wait, if no instruction waits
+    /// for a function unit.
+    fn resting_source(&self, s: usize) -> ResultSource {
+        self.result_source(s, self.valid_warps(s), Cycle::MAX)
+    }
+
+    /// Warps of a scheduler that have a decoded instruction and do not wait at a barrier.
+    fn valid_warps(&self, s: usize) -> WarpMask {
+        self.schedulers[s].own & self.warps.buffered & !self.warps.waiting()
     }
 
     /// Warps of a scheduler whose next instruction has its operands.
     fn clear_warps(&self, s: usize) -> WarpMask {
-        let own = self.schedulers[s].own & !self.warps.waiting();
-        own & self.warps.buffered & self.warps.clear
+        self.valid_warps(s) & self.warps.clear
     }
 
     /// The reason why a scheduler does not issue whose ready warps, if there are any, are held
@@ -198,7 +234,7 @@ impl Sm {
         if held != 0 {
             return SlotCause::Policy;
         }
-        let valid = own & self.warps.buffered & !self.warps.waiting();
+        let valid = self.valid_warps(s);
         self.why_not(own, valid, valid & self.warps.clear)
     }
 
@@ -214,8 +250,9 @@ impl Sm {
         for s in 0..self.schedulers.len() {
             let cause = self.idle_cause(s);
             self.counters.slots[cause as usize] += cycles;
-            if cause == SlotCause::ExecutionPipe {
-                self.count_full_pipe(s, self.clear_warps(s), cycles);
+            if cause.has_division() {
+                let of = (self.valid_warps(s), self.clear_warps(s));
+                self.count_behind((s, cause), of, (Cycle::MAX, cycles));
             }
         }
         self.tell_idle(cycles);

@@ -25,6 +25,9 @@ impl Warps {
             cold_path();
             self.reserve(slot, inst, kernel);
         }
+        if inst.loads_shared() {
+            self.expect_shared(slot, inst, kernel);
+        }
         if inst.fence {
             self.fenced.insert(slot);
         }
@@ -36,7 +39,7 @@ impl Warps {
             "reserved twice"
         );
         track.pending |= inst.writes_word;
-        track.pending_long |= if inst.long { inst.writes_word } else { 0 };
+        track.pending_long |= if inst.is_long() { inst.writes_word } else { 0 };
         track.in_flight += 1;
         let next = Pc(pc.0 + 1);
         track.buffer_pc = next;
@@ -60,6 +63,9 @@ impl Warps {
         if self.words > 1 {
             cold_path();
             self.clear_pending(slot, inst, kernel);
+        }
+        if inst.loads_shared() {
+            self.receive_shared(slot, inst, kernel);
         }
         let track = &mut self.track[slot];
         track.in_flight -= 1;

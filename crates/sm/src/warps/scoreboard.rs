@@ -4,6 +4,7 @@ use super::Warps;
 use super::state::{Asked, WarpPipelineState, Words};
 use crate::prepared_kernel::{PreparedKernel, TimedInst};
 use std::hint::cold_path;
+use warploom_base::KernelSlot;
 
 impl Warps {
     /// Makes room for scoreboards of `words` words. Never shrinks. Results that are pending stay
@@ -24,6 +25,7 @@ impl Warps {
             widen(board, self.words - 1, words - 1);
         }
         widen(&mut self.missed, self.words, words);
+        widen(&mut self.pending_shared, self.words, words);
         self.words = words;
     }
 
@@ -40,7 +42,7 @@ impl Warps {
         self.each_word(slot, inst, kernel, |words, bits| {
             debug_assert!(*words.pending & bits == 0, "results reserved twice");
             *words.pending |= bits;
-            *words.long |= if inst.long { bits } else { 0 };
+            *words.long |= if inst.is_long() { bits } else { 0 };
         });
     }
 
@@ -51,6 +53,62 @@ impl Warps {
             *words.pending &= !bits;
             *words.long &= !bits;
         });
+    }
+
+    /// Notes that the results of a load from shared memory are pending.
+    #[inline]
+    pub(super) fn expect_shared(&mut self, slot: usize, inst: &TimedInst, kernel: &PreparedKernel) {
+        self.loads_shared.insert(slot);
+        if self.words == 1 {
+            self.pending_shared[slot] |= inst.writes_word;
+            return;
+        }
+        cold_path();
+        let own = self.pending_shared[slot * self.words..].iter_mut();
+        own.zip(kernel.writes(inst))
+            .for_each(|(word, bits)| *word |= bits);
+    }
+
+    /// Notes that the results of a load from shared memory have arrived.
+    #[inline]
+    pub(super) fn receive_shared(
+        &mut self,
+        slot: usize,
+        inst: &TimedInst,
+        kernel: &PreparedKernel,
+    ) {
+        if self.words == 1 {
+            let left = self.pending_shared[slot] & !inst.writes_word;
+            self.pending_shared[slot] = left;
+            self.loads_shared.put(slot, left != 0);
+            return;
+        }
+        cold_path();
+        let own = &mut self.pending_shared[slot * self.words..][..self.words];
+        let words = own.iter_mut().zip(kernel.writes(inst));
+        words.for_each(|(word, bits)| *word &= !bits);
+        let any = own.iter().any(|word| *word != 0);
+        self.loads_shared.put(slot, any);
+    }
+
+    /// True if the next instruction of a warp, which it has in its buffer, needs the result of a
+    /// load from shared memory that is pending. `kernel` returns its kernel.
+    #[inline]
+    pub fn awaits_shared<'k>(
+        &self,
+        slot: usize,
+        kernel: impl FnOnce(KernelSlot) -> &'k PreparedKernel,
+    ) -> bool {
+        let track = &self.track[slot];
+        let first = self.pending_shared[slot * self.words] & track.needs != 0;
+        if first || self.words == 1 {
+            return first;
+        }
+        cold_path();
+        let kernel = kernel(track.kernel);
+        let own = self.pending_shared[slot * self.words + 1..].iter();
+        let needs = kernel.more_needs(kernel.at(track.buffer_pc)).iter();
+        own.zip(needs).any(|(word, bits)| word & bits != 0)
     }
 
     /// True if no result of an instruction has arrived, as far as the first word of the scoreboard
@@ -132,6 +190,16 @@ impl Warps {
 mod tests {
     use super::Warps;
     use warploom_base::{BlockId, KernelSlot};
+
+    #[test]
+    fn a_wider_scoreboard_keeps_loads_from_shared_memory() {
+        let mut warps = Warps::new(4, 0, 8);
+        warps.reserve_scoreboard(2);
+        warps.pending_shared[2..4].copy_from_slice(&[0b1, 0b10]);
+        warps.reserve_scoreboard(3);
+        assert_eq!(warps.pending_shared[3..6], [0b1, 0b10, 0]);
+        assert_eq!(warps.pending_shared.iter().filter(|w| **w != 0).count(), 2);
+    }
 
     /// Pending results stay pending when a kernel of more registers comes, and nothing else becomes
     /// pending. A kernel of fewer registers changes nothing.

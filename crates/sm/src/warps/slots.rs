@@ -32,6 +32,17 @@ impl Slots {
         self.0[slot / 64 % 2] >> (slot % 64) & 1 != 0
     }
 
+    /// The first slot of the set.
+    #[inline(always)]
+    pub fn first(self) -> Option<usize> {
+        let [low, high] = self.0;
+        match (low, high) {
+            (0, 0) => None,
+            (0, high) => Some(64 + high.trailing_zeros() as usize),
+            (low, _) => Some(low.trailing_zeros() as usize),
+        }
+    }
+
     /// The first slot after `last`, in cyclic order.
     #[inline]
     pub fn next_after(&self, last: usize) -> Option<usize> {
@@ -150,6 +161,8 @@ mod tests {
             let mut search = (1..=128).map(|step| (last + step) % 128);
             let found = search.find(|slot| mask >> slot & 1 != 0);
             assert_eq!(Slots::from(mask).next_after(last), found);
+            let first = (0..128).find(|slot| mask >> slot & 1 != 0);
+            assert_eq!(Slots::from(mask).first(), first);
         }
     }
 

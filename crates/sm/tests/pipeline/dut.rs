@@ -12,7 +12,7 @@ use warploom_exec::{
 use warploom_ir::Program;
 use warploom_mem::Request;
 use warploom_policy::CustomPolicies;
-use warploom_sm::{BlockNeeds, PreparedKernel, Sm};
+use warploom_sm::{BlockNeeds, PreparedKernel, SlotCause, Sm};
 
 /// The block's kernel, and one beside it.
 const SLOT: KernelSlot = KernelSlot(0);
@@ -183,6 +183,19 @@ impl Dut {
         let schedulers = u64::from(self.spec.sm.schedulers);
         let slots: u64 = self.sm.counters.slots.iter().sum();
         assert_eq!(slots, self.now * schedulers, "one cause a slot");
+        let c = &self.sm.counters;
+        let sum = |parts: &[u64]| parts.iter().sum::<u64>();
+        let divided = [
+            (
+                SlotCause::ExecutionDependence,
+                sum(&c.execution_dependence_slots),
+            ),
+            (SlotCause::MemoryPipe, sum(&c.memory_pipe_slots)),
+            (SlotCause::ExecutionPipe, sum(&c.execution_pipe_slots)),
+        ];
+        for (cause, parts) in divided {
+            assert_eq!(c.slots[cause as usize], parts, "{cause:?}");
+        }
         self.ended[0]
     }
 }

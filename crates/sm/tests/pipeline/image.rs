@@ -119,7 +119,11 @@ fn loads_are_long_but_from_shared_memory() {
         ("add.u32 %r1, %r2, %r3;", false),
     ];
     for (instruction, expected) in long {
-        assert_eq!(first(&spec, instruction).long, expected, "{instruction}");
+        assert_eq!(
+            first(&spec, instruction).is_long(),
+            expected,
+            "{instruction}"
+        );
     }
     assert!(first(&spec, "membar.cta;").fence);
     assert!(!first(&spec, "bar.sync 0;").fence);

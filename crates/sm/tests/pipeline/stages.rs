@@ -3,9 +3,9 @@
 
 use crate::dut::{Dut, fermi};
 use warploom_base::Cycle;
-use warploom_config::Products;
+use warploom_config::{GpuSpec, OpTiming, Products};
 use warploom_mem::AccessKind;
-use warploom_sm::{CODE_BASE, Pipe};
+use warploom_sm::{CODE_BASE, Pipe, RESULT_SOURCES};
 use warploom_stats::trace::Activity;
 
 /// `count` moves to registers of their own, and a store of each result behind them.
@@ -359,6 +359,52 @@ fn the_end_of_a_load_from_shared_memory_is_its_latency_away() {
         Dut::new(&spec, body, 32).finish()
     };
     assert_eq!(end(10) - end(4), 6);
+}
+
+/// Cycles in which the only warp waits for results, by what these come from.
+fn waits(spec: &GpuSpec, body: &str) -> [u64; RESULT_SOURCES.len()] {
+    let mut dut = Dut::new(spec, body, 32);
+    dut.finish();
+    dut.sm.counters.execution_dependence_slots
+}
+
+/// A warp that needs the last of four results. A unit for double precision that takes an
+/// instruction in 50 cycles lets three of them wait; one that takes one in each cycle lets none.
+#[test]
+fn waits_for_a_taken_unit_are_told_from_those_for_results() {
+    let chain: String = (0..4)
+        .map(|i| format!("add.f64 %fd{i}, %fd7, %fd7;\n"))
+        .collect();
+    let body = chain + "st.shared.f64 [s], %fd3;\n";
+    let of = |interval: u32| {
+        let mut spec = fermi();
+        spec.sm.units.sp.count = 1;
+        spec.sm.units.f64_timing.add = OpTiming {
+            latency_cycles: 60,
+            interval_cycles: interval,
+        };
+        waits(&spec, &body)
+    };
+    let [units, shared, arithmetic] = of(50);
+    assert_eq!(shared, 0);
+    assert!(units > 90 && arithmetic > 40, "{units} and {arithmetic}");
+    let [units, shared, arithmetic] = of(1);
+    assert_eq!([units, shared], [0, 0]);
+    assert!(arithmetic >= 50, "{arithmetic}");
+}
+
+/// The sum needs a word of shared memory, and the store the sum.
+#[test]
+fn waits_for_shared_memory_are_told_from_those_for_results() {
+    let body = "ld.shared.u32 %r1, [s];\nadd.u32 %r2, %r1, 1;\nst.shared.u32 [s+4], %r2;\n";
+    let of = |latency: u32| {
+        let mut spec = fermi();
+        spec.sm.shared_latency_cycles = latency;
+        waits(&spec, body)
+    };
+    let ([_, near, arithmetic], [units, far, same]) = (of(20), of(60));
+    assert_eq!((far - near, units), (40, 0));
+    assert!(near > 0 && arithmetic > 0 && arithmetic == same);
 }
 
 /// A kernel of more registers than one word of the scoreboard holds comes while a load is out: the
