@@ -1,5 +1,4 @@
-//! Accesses to memory by kind: the transactions of global and local memory that each kind needs,
-//! and the cycles that accesses to shared memory wait for each other.
+//! Accesses to memory by kind: the transactions of global and local memory that each kind needs.
 
 use warploom_config::{Coalescing, GpuSpec};
 use warploom_stats::result::Counts;
@@ -124,81 +123,6 @@ impl Accesses {
             Some((last, [])) => last.clone(),
             Some((last, others)) => format!("{} and {last}", others.join(", ")),
             None => String::new(),
-        }
-    }
-}
-
-/// Cycles that accesses to shared memory wait for each other's lanes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct SharedWait {
-    /// Cycles that an access of the kind with most of them waits.
-    pub cycles: f64,
-    /// True if this kind is atomics, whose lanes on one word take turns; else lanes use the same
-    /// bank.
-    pub is_atomic: bool,
-}
-
-/// Remedy against bank conflicts of loads and stores.
-pub(crate) const LAYOUT: &str = "change the layout in shared memory, for example by a padding \
-                                 column, so that the lanes of a warp use different banks";
-/// Remedy against atomics of shared memory whose lanes take turns.
-pub(crate) const PRIVATE: &str = "let fewer lanes of a warp update the same word of shared memory: \
-                                  give each lane a copy of the array (`copies[i * 32 + lane]`, or \
-                                  fewer copies of a large one) and add the copies at the end, or \
-                                  combine the values of a warp first (`__match_any_sync`, \
-                                  shuffles)";
-
-/// Share of the cycles of shared memory from which bank conflicts are named.
-const SOME_CONFLICTS: f64 = 0.1;
-
-/// Share of the cycles in which shared memory is busy that bank conflicts and turns of atomics
-/// take, if it is worth naming.
-pub(crate) fn conflict_share(counts: &Counts) -> Option<f64> {
-    let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
-    let conflicts = get("sm.shared_conflict_cycles");
-    let share = conflicts / (conflicts + get("sm.shared_instructions")).max(1.0);
-    (share >= SOME_CONFLICTS).then_some(share)
-}
-
-impl SharedWait {
-    /// The wait of the kind of access with most of these cycles, if it is a cycle or longer.
-    pub(crate) fn of(counts: &Counts) -> Option<Self> {
-        let get = |name: &str| counts.get(name).copied().unwrap_or(0);
-        let [all, atomics] =
-            ["shared_instructions", "shared_atomics"].map(|n| get(&format!("sm.{n}")));
-        let (cycles, turns) = (
-            get("sm.shared_conflict_cycles"),
-            get("sm.shared_atomic_cycles"),
-        );
-        let is_atomic = 2 * turns > cycles;
-        let (part, of) = match is_atomic {
-            true => (turns, atomics),
-            false => (cycles - turns, all - atomics),
-        };
-        let cycles = part as f64 / of.max(1) as f64;
-        (cycles >= 1.0).then_some(Self { cycles, is_atomic })
-    }
-
-    /// A clause on this wait.
-    pub(crate) fn in_words(self) -> String {
-        match self.is_atomic {
-            true => format!(
-                "an atomic of shared memory waits {:.1} cycles, because its lanes update the same \
-                 word, or words of the same bank, one after the other",
-                self.cycles
-            ),
-            false => format!(
-                "an access to shared memory waits {:.1} cycles for bank conflicts",
-                self.cycles
-            ),
-        }
-    }
-
-    /// The remedy against it.
-    pub(crate) const fn remedy(self) -> &'static str {
-        match self.is_atomic {
-            true => PRIVATE,
-            false => LAYOUT,
         }
     }
 }

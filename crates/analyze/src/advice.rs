@@ -2,7 +2,7 @@
 //! details of the part that bounds it, the effect of more TLP, the resource to free, and other
 //! findings.
 
-use crate::accesses::{Accesses, SharedWait};
+use crate::accesses::Accesses;
 use crate::allocation::Allocation;
 use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
@@ -12,6 +12,7 @@ use crate::hot_banks::queueing;
 use crate::occupancy::{Occupancy, WARP};
 use crate::recovery::Recovery;
 use crate::shape::{WIDER, whole_warps};
+use crate::shared::SharedWait;
 use crate::verdict::Bound;
 use warploom_config::{GpuSpec, OccupancyLimit, WritePolicy};
 use warploom_policy::load_class::thresholds;
@@ -321,6 +322,21 @@ pub(crate) fn nearest(analysis: &KernelAnalysis) -> Nearest {
     parts
         .max_by(nearer)
         .unwrap_or_else(|| part(Part::Scheduler))
+}
+
+/// The same with the function units of the most used pipe among the parts.
+pub(crate) fn nearest_or_units(analysis: &KernelAnalysis) -> Nearest {
+    let part = nearest(analysis);
+    let used = analysis.units.function_units_with_blocks;
+    match used > part.used / part.full {
+        true => Nearest {
+            name: "function units",
+            used,
+            full: 1.0,
+            is_shared: false,
+        },
+        false => part,
+    }
 }
 
 /// Share of the time of accesses in queues above which the memory system counts as full.

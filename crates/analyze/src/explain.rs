@@ -1,8 +1,8 @@
 //! Explanation of a kernel's time in five sentences: the verdict, the schedulers' cycles, the warps
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
 
-use crate::accesses::{Accesses, SharedWait, conflict_share};
-use crate::advice::{Facts, HALF, because, limit_in_words, nearest, percent, plural};
+use crate::accesses::Accesses;
+use crate::advice::{Facts, HALF, limit_in_words, nearest, nearest_or_units, percent, plural};
 use crate::allocation::Allocation;
 use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
@@ -10,14 +10,12 @@ use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::phases::Phases;
-use crate::pipes::{FullPipes, computes};
+use crate::shared::{SharedWait, conflict_share, width_in_words};
 use crate::verdict::{Bound, Evidence, at_barriers, conflicts_beside, issuing};
 use warploom_names::shortened;
 use warploom_policy::utilisation::{Machine, Part};
 use warploom_stats::result::Figures;
 
-/// Share of the scheduler cycles from which it is named that accesses hold operand collectors.
-const HELD: f64 = 0.05;
 /// Share of the look-ups of L2 that find what copies left from which it is named.
 const FROM_COPIES: f64 = 0.1;
 /// Share by which a part is used more while it has work from which that is named.
@@ -127,7 +125,7 @@ impl Subject<'_> {
         match bound {
             Bound::Part(part) => self.part_in_words(part),
             Bound::Shared => format!(
-                "Shared memory bounds `{kernel}`: it is busy in {} of the cycles{}, {}.",
+                "Shared memory bounds `{kernel}`: it is busy in {} of the cycles{}, {}{}.",
                 percent(self.analysis.utilisation.shared),
                 self.with_blocks_in_words(
                     self.analysis.utilisation.shared,
@@ -140,7 +138,8 @@ impl Subject<'_> {
                         Some(share) => format!("{} of that for bank conflicts", percent(share)),
                         None => "with many accesses and hardly a bank conflict".to_owned(),
                     },
-                }
+                },
+                width_in_words(&self.figures.statistics)
             ),
             Bound::IdleSms => format!(
                 "Idle SMs bound `{kernel}`: they hold no block in {} of their cycles{}. Where they \
@@ -238,9 +237,10 @@ impl Subject<'_> {
     fn cause_in_words(&self, bound: Bound) -> String {
         let kernel = self.name();
         let share = percent(bound.waits(self.figures));
-        let part = nearest(self.analysis);
+        let part = nearest_or_units(self.analysis);
         let idle = format!(
-            "none of schedulers, memories and networks is used above {} while SMs hold blocks ({})",
+            "none of schedulers, function units, memories and networks is used above {} while SMs \
+             hold blocks ({})",
             percent(part.used),
             part.name
         );
@@ -251,13 +251,22 @@ impl Subject<'_> {
                 self.slow_shared_in_words(),
                 self.queues_in_words()
             ),
+            Bound::SharedLoads => format!(
+                "The latency of shared memory bounds `{kernel}`: in {share} of the scheduler cycles \
+                 its warps wait for loads from it, which take {} cycles{}, and {idle}.",
+                self.machine.spec.latencies().shared,
+                match self.facts.shared_wait {
+                    Some(wait) => format!(" and more, because {}", wait.in_words()),
+                    None => String::new(),
+                }
+            ),
             Bound::Arithmetic => format!(
                 "The latency of arithmetic bounds `{kernel}`: in {share} of the scheduler cycles \
                  its warps wait for results, and {idle}."
             ),
             Bound::Units => format!(
-                "Function units bound `{kernel}`: they are full in {share} of the scheduler \
-                 cycles{}.",
+                "Function units bound `{kernel}`: in {share} of the scheduler cycles instructions \
+                 wait for one that is taken{}.",
                 self.unit_in_words()
             ),
             Bound::Operands => format!(
@@ -361,8 +370,9 @@ impl Subject<'_> {
     fn fills_in_words(&self) -> String {
         match (self.fewer_shared(), self.unit) {
             (Some(_), _) => format!(
-                ", most often with accesses to shared memory, which take {} of their cycles",
-                percent(self.analysis.utilisation_with_blocks.shared)
+                ", most often with accesses to shared memory, which take {} of their cycles{}",
+                percent(self.analysis.utilisation_with_blocks.shared),
+                width_in_words(&self.figures.statistics)
             ),
             (None, Some(unit)) => self.reason_in_words(unit),
             (None, None) => String::new(),
@@ -402,7 +412,10 @@ impl Subject<'_> {
                 format!("{cache} has no room for another miss, and {accesses} wait for it")
             }
             Stall::Conflicts => self.facts.shared_wait.map_or_else(
-                || "accesses to shared memory wait for each other".to_owned(),
+                || {
+                    let width = width_in_words(&self.figures.statistics);
+                    format!("accesses to shared memory wait for each other{width}")
+                },
                 SharedWait::in_words,
             ),
             Stall::Banks => format!(
@@ -451,34 +464,6 @@ impl Subject<'_> {
         }
     }
 
-    /// Clause on cycles in which instructions that wait for the load/store units keep others out.
-    fn held_in_words(&self) -> String {
-        let held = FullPipes::of(self.figures).load_store;
-        match held >= HELD {
-            true => format!(
-                "; in {} of these cycles accesses that wait hold the operand collectors, which keeps \
-                 arithmetic out",
-                percent(held / self.facts.queued.max(1e-9))
-            ),
-            false => String::new(),
-        }
-    }
-
-    /// Clause on the pipe whose units are used most.
-    fn unit_in_words(&self) -> String {
-        let units = &self.analysis.units;
-        let used = units.function_units / self.facts.active.unwrap_or(1.0).max(1e-9);
-        if used == 0.0 {
-            return String::new();
-        }
-        format!(
-            ", and those of the pipe `{}` ({}) are in use in {} of the cycles",
-            units.pipe,
-            computes(units.pipe, self.machine.spec),
-            percent(used.min(1.0))
-        )
-    }
-
     fn schedulers(&self, bound: Bound) -> String {
         // Idle SMs have a sentence of their own.
         let idle = match bound {
@@ -503,33 +488,6 @@ impl Subject<'_> {
                 self.label(cause)
             ),
             _ => format!("Schedulers issue in {issued} {of}."),
-        }
-    }
-
-    /// A cause of `sm.slots` in words, those that fill the pipes of function units named.
-    fn because<'c>(&self, cause: &'c str) -> &'c str {
-        let full = FullPipes::of(self.figures);
-        match cause {
-            "execution_pipe" if full.load_store > full.units.max(full.operands) => {
-                "for function units behind accesses that hold the operand collectors"
-            }
-            "execution_pipe" if full.operands > full.units => "for the operand collectors",
-            "barrier" => match self.evidence().at_barrier() {
-                Bound::Atomics => "for atomics",
-                Bound::Fences => "at fences",
-                _ => because(cause),
-            },
-            cause => because(cause),
-        }
-    }
-
-    /// The label of a cause of `sm.slots`, explained where its name misleads.
-    fn label(&self, cause: &str) -> String {
-        match cause {
-            "barrier" if self.evidence().at_barrier() != Bound::Barriers => {
-                format!("`{cause}`: barrier, fence or atomic")
-            }
-            cause => format!("`{cause}`"),
         }
     }
 

@@ -86,7 +86,7 @@ fn least(analysis: &KernelAnalysis, facts: &Facts) -> Limit {
     let saturated = until_full(used, full, &format!("the {name} is saturated"));
     let active = facts.active.unwrap_or(1.0).max(1e-9);
     let pipe = until_full(
-        (analysis.units.function_units / active).min(1.0),
+        analysis.units.function_units_with_blocks,
         1.0,
         &format!("the units of the pipe `{}` never idle", analysis.units.pipe),
     );

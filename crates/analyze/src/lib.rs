@@ -13,6 +13,7 @@ mod advice;
 mod allocation;
 mod analysis;
 mod atomics;
+mod causes;
 mod classes;
 mod context;
 mod explain;
@@ -26,6 +27,7 @@ mod pipes;
 mod recovery;
 mod second;
 mod shape;
+mod shared;
 mod steps;
 mod verdict;
 

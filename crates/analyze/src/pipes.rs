@@ -6,40 +6,104 @@ use warploom_config::{GpuSpec, UnitSpecs};
 use warploom_policy::utilisation::sum;
 use warploom_stats::result::Figures;
 
-/// Shares of the scheduler cycles with the cause `execution_pipe`, by what fills the pipe.
+/// Shares of the scheduler cycles with a cause, by what is behind it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FullPipes {
+pub(crate) struct Behind {
     /// Function units take no further instruction.
     pub units: f64,
-    /// Instructions that wait for the load/store unit hold the operand collectors.
+    /// The load/store unit takes none, or instructions that wait for it hold the operand
+    /// collectors.
     pub load_store: f64,
     /// Instructions in the operand collectors wait for their operands.
     pub operands: f64,
+    /// Loads from shared memory are on their way.
+    pub shared: f64,
+    /// Instructions are on their way through function units.
+    pub arithmetic: f64,
 }
 
-impl FullPipes {
-    pub(crate) fn of(figures: &Figures) -> Self {
-        let all = figures.stalls.get("execution_pipe").copied();
-        let all = all.unwrap_or(0.0);
-        let prefix = "sm.execution_pipe_slots.";
-        let counted = sum(&figures.statistics, prefix);
-        // Results of earlier versions do not have these counters.
-        if counted == 0.0 {
+impl Behind {
+    /// What fills the pipes of function units: the division of `execution_pipe`.
+    pub(crate) fn full_pipes(figures: &Figures) -> Self {
+        let Some(of) = division(figures, "execution_pipe") else {
             return Self {
-                units: all,
+                units: share(figures, "execution_pipe"),
                 ..Self::default()
             };
-        }
-        let of = |blocker: &str| {
-            let count = figures.statistics.get(&format!("{prefix}{blocker}"));
-            all * count.copied().unwrap_or(0) as f64 / counted
         };
         Self {
             units: of("units") + of("other_units"),
             load_store: of("load_store"),
             operands: of("operands"),
+            ..Self::default()
         }
     }
+
+    /// What fills the pipe of the load/store unit: the division of `memory_pipe`.
+    pub(crate) fn full_memory(figures: &Figures) -> Self {
+        let Some(of) = division(figures, "memory_pipe") else {
+            return Self {
+                load_store: share(figures, "memory_pipe"),
+                ..Self::default()
+            };
+        };
+        Self {
+            units: of("units"),
+            load_store: of("load_store"),
+            operands: of("operands"),
+            ..Self::default()
+        }
+    }
+
+    /// What the results come from that warps wait for: the division of `execution_dependence`.
+    pub(crate) fn results(figures: &Figures) -> Self {
+        let Some(of) = division(figures, "execution_dependence") else {
+            return Self {
+                arithmetic: share(figures, "execution_dependence"),
+                ..Self::default()
+            };
+        };
+        Self {
+            units: of("units"),
+            shared: of("shared"),
+            arithmetic: of("arithmetic"),
+            ..Self::default()
+        }
+    }
+
+    /// All three divisions together.
+    pub(crate) fn all(figures: &Figures) -> Self {
+        let [pipes, memory, results] = [
+            Self::full_pipes(figures),
+            Self::full_memory(figures),
+            Self::results(figures),
+        ];
+        Self {
+            units: pipes.units + memory.units + results.units,
+            load_store: pipes.load_store + memory.load_store,
+            operands: pipes.operands + memory.operands,
+            shared: results.shared,
+            arithmetic: results.arithmetic,
+        }
+    }
+}
+
+fn share(figures: &Figures, cause: &str) -> f64 {
+    figures.stalls.get(cause).copied().unwrap_or(0.0)
+}
+
+/// Share of the scheduler cycles of a cause by a label of its division; `None` for results of
+/// earlier versions, which do not divide it.
+fn division<'a>(figures: &'a Figures, cause: &str) -> Option<impl Fn(&str) -> f64 + 'a> {
+    let all = share(figures, cause);
+    let prefix = format!("sm.{cause}_slots.");
+    let counted = sum(&figures.statistics, &prefix);
+    (counted > 0.0).then(move || {
+        move |label: &str| {
+            let count = figures.statistics.get(&format!("{prefix}{label}"));
+            all * count.copied().unwrap_or(0) as f64 / counted
+        }
+    })
 }
 
 /// Use of the function units and of the load/store units, over all cycles of all SMs.
@@ -49,6 +113,8 @@ pub struct UnitUse {
     pub pipe: &'static str,
     /// Share of the time in which a unit of that pipe takes no other instruction.
     pub function_units: f64,
+    /// The same share of the time in which an SM holds a block.
+    pub function_units_with_blocks: f64,
     /// Share of the time in which a load/store unit has an access that it has not finished.
     pub load_store: f64,
     /// Transactions of global and local memory in a cycle of that time.
@@ -73,9 +139,11 @@ impl UnitUse {
         let busy = sum(counts, "sm.ldst_stalls.")
             + get("sm.memory_instructions")
             + get("sm.shared_instructions");
+        let active = ratio(get("sm.active_cycles"), sms);
         Self {
             pipe,
             function_units,
+            function_units_with_blocks: ratio(function_units, active).min(1.0),
             load_store: ratio(busy, sms * f64::from(spec.sm.mem_unit_ports)).min(1.0),
             transactions_per_cycle: ratio(get("sm.memory_transactions"), busy),
         }

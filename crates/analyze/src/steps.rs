@@ -1,6 +1,6 @@
 //! The last sentence of an explanation: the next step by what bounds the kernel.
 
-use crate::accesses::{Accesses, LAYOUT, SPREAD, SharedWait, conflict_share};
+use crate::accesses::{Accesses, SPREAD};
 use crate::advice::{FEW_LANES, HALF, NEIGHBOURS, QUEUED, counted, percent, remedy};
 use crate::atomics::Atomics;
 use crate::explain::Subject;
@@ -8,6 +8,7 @@ use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::relieve;
 use crate::shape::whole_warps;
+use crate::shared::{LAYOUT, SharedWait, conflict_share, is_wide};
 use crate::verdict::Bound;
 use warploom_config::SetIndex;
 use warploom_policy::load_class::thresholds;
@@ -29,6 +30,12 @@ const WIDEST: f64 = 512.0;
 const FEWER_SHARED: &str = "access shared memory less often: wider accesses (`float4`), values \
                             kept in registers, and several outputs a thread, so that a value that \
                             is read serves all of them";
+
+/// The same where accesses are wide already.
+const FEWER_WIDE: &str = "access shared memory less often: values kept in registers, and several \
+                          outputs a thread, so that a value that is read serves all of them; \
+                          accesses of 8 or 16 bytes a lane take two or four cycles, so that wider \
+                          ones or padding do not help, but smaller types do";
 
 /// Remedy against many atomics on shared memory whose lanes take no turns.
 const FEWER_UPDATES: &str = "update shared memory less often: let a thread combine several values in \
@@ -60,7 +67,10 @@ impl Subject<'_> {
     /// Step for the time in which SMs hold blocks, unless it is to launch more blocks.
     fn step_within(&self) -> Option<String> {
         let within = self.within_sms();
-        let of_latency = matches!(within, Bound::Loads | Bound::Arithmetic);
+        let of_latency = matches!(
+            within,
+            Bound::Loads | Bound::SharedLoads | Bound::Arithmetic
+        );
         let more_blocks = self.is_short_of_blocks() && self.facts.scattered().is_none();
         (!of_latency || !more_blocks).then(|| self.step(within))
     }
@@ -95,8 +105,8 @@ impl Subject<'_> {
                     conflict_share(&self.figures.statistics),
                 ) {
                     (Some(wait), _) => wait.remedy().to_owned(),
-                    (None, Some(_)) => format!("{FEWER_SHARED}; and {LAYOUT}"),
-                    (None, None) => FEWER_SHARED.to_owned(),
+                    (None, Some(_)) => format!("{}; and {LAYOUT}", self.fewer_of_shared()),
+                    (None, None) => self.fewer_of_shared().to_owned(),
                 }
             }
             Bound::LoadStore => self.free_unit(),
@@ -107,6 +117,7 @@ impl Subject<'_> {
                 hot.map_or_else(|| self.more_warps(), |hot| hot.step(in_shared))
             }
             Bound::Loads => self.faster_loads(),
+            Bound::SharedLoads => self.faster_shared(),
             Bound::Arithmetic => self.more_warps(),
             Bound::Units => {
                 let pipe = self.analysis.units.pipe;
@@ -200,7 +211,8 @@ impl Subject<'_> {
             }
             Stall::Conflicts => {
                 let wait = self.facts.shared_wait;
-                wait.map_or(LAYOUT, SharedWait::remedy).to_owned()
+                wait.map_or(self.fewer_of_shared(), SharedWait::remedy)
+                    .to_owned()
             }
             _ if self.facts.scattered().is_some() => self.fewer_transactions(),
             Stall::Lines => self.more_lines(unit),
@@ -222,11 +234,33 @@ impl Subject<'_> {
         let cycles = accesses + get("sm.shared_conflict_cycles");
         let remedy = match 2 * get("sm.shared_atomics") > accesses {
             true => FEWER_UPDATES,
-            false => FEWER_SHARED,
+            false => self.fewer_of_shared(),
         };
         (cycles > FullUnit::largest(counts)).then(|| {
             format!("{remedy} (these accesses take more cycles of the units than any stall)")
         })
+    }
+
+    /// Remedy against many accesses to shared memory without conflicts.
+    fn fewer_of_shared(&self) -> &'static str {
+        match is_wide(&self.figures.statistics) {
+            true => FEWER_WIDE,
+            false => FEWER_SHARED,
+        }
+    }
+
+    /// Step where warps wait for loads from shared memory: against conflicts, and more of them at a
+    /// time.
+    fn faster_shared(&self) -> String {
+        let ahead = format!(
+            "load several values from shared memory before the first is used (unroll), keep those \
+             that are used again in registers, and {}",
+            self.more_warps()
+        );
+        match self.facts.shared_wait {
+            Some(wait) => format!("{}; then {ahead}", wait.remedy()),
+            None => ahead,
+        }
     }
 
     /// Step where the lines of a set of L1D are short.

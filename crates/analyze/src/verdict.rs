@@ -10,9 +10,11 @@
 //! 3. L2, the network or DRAM above such a threshold while most SMs hold blocks, or on the SMs that
 //!    hold a block: schedulers or shared memory above such a threshold;
 //! 4. the largest cause for which schedulers do not issue. A full load/store unit is named after
-//!    the largest cause of its own stalls. Cycles in which the pipe of a function unit is full
-//!    count for what fills it: the units, the load/store unit whose instructions hold the operand
-//!    collectors, or the operand collectors themselves.
+//!    the largest cause of its own stalls. Cycles in which a pipe is full count for what fills it:
+//!    function units, the load/store unit, whose instructions may hold the operand collectors, or
+//!    the operand collectors themselves. Cycles in which warps wait for results count for function
+//!    units while an instruction waits for one that is taken, else for loads from shared memory if
+//!    there are any, else for arithmetic.
 //!
 //! A cause of `sm.slots` stands for barriers, fences and atomics together; the warps at barriers
 //! and the counts of atomics tell which of them it is.
@@ -31,13 +33,13 @@
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
 //! are named instead.
 
-use crate::accesses::SharedWait;
 use crate::advice::Facts;
 use crate::classes::Category;
 use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
-use crate::pipes::FullPipes;
+use crate::pipes::Behind;
+use crate::shared::{SharedWait, conflicts};
 use serde::{Serialize, Serializer};
 use warploom_policy::load_class::thresholds;
 use warploom_policy::utilisation::{Part, Utilisation};
@@ -75,6 +77,8 @@ pub enum Bound {
     Divergence,
     /// Latency of loads from memory.
     Loads,
+    /// Latency of loads from shared memory.
+    SharedLoads,
     /// Latency of arithmetic instructions.
     Arithmetic,
     /// Function units that are full.
@@ -105,6 +109,7 @@ impl Bound {
             Self::IdleSms => "idle-sms",
             Self::Divergence => "divergence",
             Self::Loads => "load-latency",
+            Self::SharedLoads => "shared-latency",
             Self::Arithmetic => "arithmetic-latency",
             Self::Units => "function-units",
             Self::Operands => "operand-collectors",
@@ -126,6 +131,7 @@ impl Bound {
             Self::IdleSms => "SMs without a block",
             Self::Divergence => "diverged warps",
             Self::Loads => "latency of loads",
+            Self::SharedLoads => "latency of shared memory",
             Self::Arithmetic => "latency of arithmetic",
             Self::Units => "function units",
             Self::Operands => "operand collectors",
@@ -143,11 +149,12 @@ impl Bound {
     pub(crate) fn waits(self, figures: &Figures) -> f64 {
         let share = |cause: &str| figures.stalls.get(cause).copied().unwrap_or(0.0);
         match self {
-            Self::LoadStore => share("memory_pipe") + FullPipes::of(figures).load_store,
-            Self::Units => FullPipes::of(figures).units,
-            Self::Operands => FullPipes::of(figures).operands,
+            Self::LoadStore => Behind::all(figures).load_store,
+            Self::Units => Behind::all(figures).units,
+            Self::Operands => Behind::all(figures).operands,
             Self::Loads => share("memory_dependence"),
-            Self::Arithmetic => share("execution_dependence"),
+            Self::SharedLoads => Behind::all(figures).shared,
+            Self::Arithmetic => Behind::all(figures).arithmetic,
             Self::Barriers | Self::Fences | Self::Atomics => share("barrier"),
             Self::Fetch => share("instruction_buffer"),
             Self::Policy => share("policy"),
@@ -164,11 +171,12 @@ impl Serialize for Bound {
 
 /// Bounds that are causes in `sm.slots`, barriers also for fences and atomics. `no_warp` and
 /// `issued` name none.
-pub(crate) const CAUSES: [Bound; 8] = [
+pub(crate) const CAUSES: [Bound; 9] = [
     Bound::LoadStore,
     Bound::Units,
     Bound::Operands,
     Bound::Loads,
+    Bound::SharedLoads,
     Bound::Arithmetic,
     Bound::Barriers,
     Bound::Fetch,
@@ -386,7 +394,10 @@ impl<'a> Evidence<'a> {
             cause => cause,
         };
         let of_memory = matches!(cause, Bound::Loads | Bound::LoadStore | Bound::Atomics);
-        let of_latency = matches!(cause, Bound::Loads | Bound::Arithmetic | Bound::Fetch);
+        let of_latency = matches!(
+            cause,
+            Bound::Loads | Bound::SharedLoads | Bound::Arithmetic | Bound::Fetch
+        );
         let hot = self.hot_banks();
         if of_memory && hot.is_some_and(|hot| hot.is_behind(cause.waits(self.figures))) {
             Bound::HotBanks
@@ -413,12 +424,24 @@ impl<'a> Evidence<'a> {
         }
     }
 
+    /// The cause of most cycles. Those in which warps wait for results of function units are not
+    /// divided for that: all count for full units, or for the latency of arithmetic, whichever has
+    /// more of them.
     fn largest_cause(&self) -> Bound {
-        let waits = |bound: &Bound| bound.waits(self.figures);
-        let larger = |a: &Bound, b: &Bound| waits(a).total_cmp(&waits(b));
+        let results = Behind::results(self.figures);
+        let (units, arithmetic) = (results.units, results.arithmetic);
+        let weight = |bound: &Bound| {
+            bound.waits(self.figures)
+                + match bound {
+                    Bound::Units if units > arithmetic => arithmetic,
+                    Bound::Arithmetic if arithmetic >= units => units,
+                    _ => 0.0,
+                }
+        };
+        let larger = |a: &Bound, b: &Bound| weight(a).total_cmp(&weight(b));
         let counts = |bound: &Bound| *bound != Bound::Policy || !self.without_policy;
         let others = CAUSES.into_iter().filter(|bound| counts(bound));
-        let largest = others.max_by(larger).filter(|bound| waits(bound) > 0.0);
+        let largest = others.max_by(larger).filter(|bound| weight(bound) > 0.0);
         largest.unwrap_or(Bound::Policy)
     }
 }
@@ -455,8 +478,7 @@ pub(crate) fn conflicts_beside(
     counts: &Counts,
     unit: FullUnit,
 ) -> Option<SharedWait> {
-    let conflicts = counts.get("sm.shared_conflict_cycles").copied();
-    let many = 2 * conflicts.unwrap_or(0) >= FullUnit::largest(counts);
+    let many = 2 * conflicts(counts) >= FullUnit::largest(counts);
     let wait = facts.shared_wait;
     wait.filter(|_| many && unit.stall != Stall::Conflicts)
 }

@@ -18,8 +18,8 @@ fn latencies(arithmetic: u64) -> KernelAnalysis {
 fn a_second_cause_is_told_from_four_fifths_of_the_first_on() {
     let found = latencies(80);
     let verdict = "The latency of loads bounds `k`: in 33% of the scheduler cycles its warps wait for \
-                   one, and none of schedulers, memories and networks is used above 0% while SMs hold \
-                   blocks (DRAM). Close behind: latency of arithmetic (27% of the scheduler cycles).";
+                   one, and none of schedulers, function units, memories and networks is used \
+                   above 0% while SMs hold blocks (DRAM). Close behind: latency of arithmetic (27% of the scheduler cycles).";
     told(&found, Bound::Loads, verdict, "Next: ");
     assert_eq!(found.bound_beside, Some(Bound::Arithmetic));
     assert_eq!(found.bounds(), "latency of loads + latency of arithmetic");

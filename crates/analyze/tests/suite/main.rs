@@ -1,6 +1,7 @@
 //! Tests of analyses of results.
 
 mod atomics;
+mod behind;
 mod close;
 mod growth;
 mod known;
@@ -8,6 +9,7 @@ mod memory;
 mod mix;
 mod phases;
 mod shape;
+mod shared;
 mod support;
 mod verdict;
 mod waits;

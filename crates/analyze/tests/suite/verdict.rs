@@ -487,9 +487,9 @@ fn full_function_units_are_named_with_the_use_of_their_pipe() {
         ("sm.slots.memory_dependence", 50_000),
     ];
     let found = analysed("gtx480", launched(10_000, &counts));
-    let verdict = "Function units bound `k`: they are full in 63% of the scheduler cycles, and those \
-                   of the pipe `sfu` (special functions and divisions) are in use in 93% of the \
-                   cycles.";
+    let verdict = "Function units bound `k`: in 63% of the scheduler cycles instructions wait for one \
+                   that is taken, and those of the pipe `sfu` (special functions and divisions) \
+                   are in use in 93% of the cycles.";
     let next = "Next: execute fewer instructions of the pipe `sfu`: use cheaper approximations";
     told(&found, Bound::Units, verdict, next);
     // A result without the counters of what fills the pipes.
@@ -497,7 +497,8 @@ fn full_function_units_are_named_with_the_use_of_their_pipe() {
         "gtx480",
         launched(10_000, &[counts[0], counts[5], counts[6]]),
     );
-    let verdict = "Function units bound `k`: they are full in 80% of the scheduler cycles.";
+    let verdict = "Function units bound `k`: in 80% of the scheduler cycles instructions wait for one \
+                   that is taken.";
     told(&found, Bound::Units, verdict, "Next: execute fewer");
 }
 
