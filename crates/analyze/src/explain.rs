@@ -8,6 +8,7 @@ use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
 use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
+use crate::memories::constants_in_words;
 use crate::occupancy::WARP;
 use crate::phases::Phases;
 use crate::shared::{SharedWait, conflict_share, width_in_words};
@@ -246,8 +247,9 @@ impl Subject<'_> {
         );
         match bound {
             Bound::Loads => format!(
-                "The latency of loads bounds `{kernel}`: in {share} of the scheduler cycles its \
+                "The latency of loads{} bounds `{kernel}`: in {share} of the scheduler cycles its \
                  warps wait for one, and {idle}{}{}.",
+                self.loaded_from(),
                 self.slow_shared_in_words(),
                 self.queues_in_words()
             ),
@@ -513,6 +515,7 @@ impl Subject<'_> {
     fn memory(&self) -> String {
         let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), percent);
         let (facts, dram) = (&self.facts, self.analysis.throughput.dram);
+        let counts = &self.figures.statistics;
         let moved = format!(
             "DRAM moves {:.0} of {:.0} GB/s ({}){}",
             dram.used_gb_per_s,
@@ -536,7 +539,10 @@ impl Subject<'_> {
                 match facts.accesses.as_slice() {
                     // Results of earlier versions do not count kinds of accesses.
                     [] => format!("an access takes {mean:.1} transactions"),
-                    kinds => Accesses::in_words(kinds),
+                    kinds => {
+                        let constants = constants_in_words(self.machine.spec, counts);
+                        Accesses::in_words(kinds) + &constants
+                    }
                 }
             ),
             None => format!("{moved}; the kernel accesses neither global nor local memory."),

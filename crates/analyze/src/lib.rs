@@ -20,6 +20,7 @@ mod explain;
 mod growth;
 mod hot_banks;
 mod loadstore;
+mod memories;
 mod mix;
 mod occupancy;
 mod phases;

@@ -5,6 +5,7 @@ use crate::advice::{FEW_LANES, HALF, NEIGHBOURS, QUEUED, counted, percent, remed
 use crate::atomics::Atomics;
 use crate::explain::Subject;
 use crate::loadstore::{FullUnit, Stall};
+use crate::memories::LESS_LOCAL;
 use crate::occupancy::WARP;
 use crate::pipes::relieve;
 use crate::shape::whole_warps;
@@ -410,9 +411,7 @@ impl Subject<'_> {
         };
         let share = share.filter(|&share| share >= MOSTLY_LOCAL)?;
         Some(format!(
-            "use less local memory, which causes {} {packets}: the compiler puts an array of a \
-             thread there that a variable indexes, and spilled registers; unroll the loops that \
-             index it, or keep it in shared memory",
+            "use less local memory, which causes {} {packets}: {LESS_LOCAL}",
             percent(share)
         ))
     }
@@ -450,6 +449,9 @@ impl Subject<'_> {
         let nearest = memory.into_iter().max_by(nearer);
         if self.facts.scattered().is_some() {
             return self.fewer_transactions();
+        }
+        if let Some(step) = self.fewer_local_loads() {
+            return step;
         }
         match (self.slow_shared(), nearest) {
             // Loads are no faster without the turns of atomics.
