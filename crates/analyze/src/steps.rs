@@ -24,6 +24,9 @@ const AGAIN: f64 = 0.05;
 /// is above a half, which sectors reach that come from DRAM in pairs.
 const REREAD: f64 = 0.75;
 
+/// Lanes of an atomic, and atomics of a block, below which they count as one.
+const ABOUT_ONE: f64 = 1.5;
+
 /// Bytes that a load moves for a full warp with 16 bytes in each lane.
 const WIDEST: f64 = 512.0;
 
@@ -115,7 +118,11 @@ impl Subject<'_> {
                 let hot = self.evidence().hot_banks();
                 let counts = &self.figures.statistics;
                 let in_shared = counts.contains_key("sm.shared_atomics");
-                hot.map_or_else(|| self.more_warps(), |hot| hot.step(in_shared))
+                let single = hot.filter(|hot| hot.are_atomics() && !in_shared);
+                match single.and_then(|_| self.fewer_single_atomics()) {
+                    Some(step) => step,
+                    None => hot.map_or_else(|| self.more_warps(), |hot| hot.step(in_shared)),
+                }
             }
             Bound::Loads => self.faster_loads(),
             Bound::SharedLoads => self.faster_shared(),
@@ -334,6 +341,9 @@ impl Subject<'_> {
                 kind.ideal, kind.transactions
             );
         }
+        if let Some(step) = self.fewer_single_atomics() {
+            return step;
+        }
         let apart = self.facts.atomic_lanes.filter(|&lanes| lanes < 2.0);
         let apart = apart.map_or_else(String::new, |lanes| {
             format!(
@@ -345,6 +355,29 @@ impl Subject<'_> {
              update a word with one atomic (atomics are {} of the transactions{apart})",
             percent(self.facts.atomics.unwrap_or(0.0))
         )
+    }
+
+    /// Step where an atomic of a warp takes effect in about one lane: the warp combines already.
+    fn fewer_single_atomics(&self) -> Option<String> {
+        let counts = &self.figures.statistics;
+        let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
+        let atomics = get("sm.memory_accesses.atomic");
+        let (updates, blocks) = (get("gpu.atomics"), get("sm.blocks_started"));
+        let single = updates > 0.0 && blocks > 0.0 && updates < ABOUT_ONE * atomics;
+        let for_block = atomics / blocks;
+        single.then(|| {
+            let step = match for_block < ABOUT_ONE {
+                true => "launch fewer blocks that work on more each",
+                false => {
+                    "combine the values of a block in shared memory, and let one thread of the block \
+                     update the word; or let each thread work on more elements"
+                }
+            };
+            format!(
+                "{step} (an atomic takes effect in one lane, so that warps combine their values \
+                 already; a block executes {for_block:.1} of them)"
+            )
+        })
     }
 
     /// True if most transactions are atomics.
