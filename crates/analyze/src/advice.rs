@@ -391,6 +391,9 @@ pub(crate) fn counted(blocks: u64) -> String {
     }
 }
 
+/// Share of a block's shared memory up to which what it should save may be padding.
+const PADDING: f64 = 0.1;
+
 /// Clause on how one more block would fit.
 pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
     let held = &analysis.occupancy;
@@ -427,9 +430,16 @@ pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String
     }
     if is(OccupancyLimit::SharedMemory) {
         let room = held.room(OccupancyLimit::SharedMemory)?;
+        let fewer = room.total / more;
+        let padding = match f64::from(held.shared_bytes - fewer.min(held.shared_bytes)) {
+            saved if saved <= PADDING * f64::from(held.shared_bytes) => {
+                ", unless the rest is padding against bank conflicts"
+            }
+            _ => "",
+        };
         return Some(format!(
-            "{more} blocks fit with {} bytes of shared memory a block instead of {}{then}",
-            room.total / more,
+            "{more} blocks fit with {fewer} bytes of shared memory a block instead of \
+             {}{padding}{then}",
             held.shared_bytes
         ));
     }

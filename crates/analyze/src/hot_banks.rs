@@ -8,6 +8,9 @@ use warploom_stats::result::{Figures, HotBanks};
 /// Share of the time of accesses that requests wait for a few banks from which these are the bound,
 /// and share of the cycles for which one is busy from which it is.
 const LONG: f64 = 1.0 / 3.0;
+/// Share of the time of accesses that requests wait for a few banks below which one that is busy is
+/// not the bound: hardly anything waits for it.
+const SOME: f64 = 0.05;
 /// Share of the cycles for which a bank is busy from which it is named beside another bound.
 const WORTH_NAMING: f64 = 0.2;
 /// Ratio to the mean over all banks from which one is busier than others.
@@ -34,11 +37,13 @@ pub(crate) struct Hot {
 
 impl Hot {
     /// The banks for which requests wait longest, if these are at most half of all, and the waits a
-    /// large part of the time of accesses, or one of them busy for a large part of the cycles. Else
+    /// large part of the time of accesses, or some of it while one of them is busy for a large part
+    /// of the cycles. Else
     /// few banks at a time, if requests wait for such ones in most cycles in which SMs hold a block:
     /// in this share `active` of all.
     pub(crate) fn of(figures: &Figures, active: f64) -> Option<Self> {
-        let lasting = Self::few(figures).filter(|hot| hot.waits > LONG || hot.busy > LONG);
+        let is_long = |hot: &Self| hot.waits > LONG || hot.busy > LONG && hot.waits > SOME;
+        let lasting = Self::few(figures).filter(is_long);
         lasting.or_else(|| {
             let share = crowded(figures)?;
             let crowded = Some(share).filter(|share| *share > MOST * active)?;

@@ -164,6 +164,21 @@ fn a_bank_that_is_busy_for_long_is_named() {
     assert!(!of(2400).explanation[3].contains("L2 banks"));
 }
 
+/// A bank that is busy for as long, but for which requests wait a hundredth of the time: a kernel
+/// whose atomics were spread over eight lines took 4 % less.
+#[test]
+fn a_busy_bank_for_which_hardly_anything_waits_is_named_beside_the_bound() {
+    let atomics = [
+        ("sm.memory_accesses.atomic", 16_896),
+        ("sm.slots.barrier", 40),
+    ];
+    let launch = with_hot_bank(waiting(3, &atomics), 40_000, 5640);
+    let found = analysed("h200-hopper", launch);
+    assert_eq!(found.bound, Bound::Atomics);
+    let clause = "; one of 192 L2 banks is busy in 47% of the cycles, mostly with atomics";
+    assert!(found.explanation[3].contains(clause), "{found:#?}");
+}
+
 /// All banks are busy for 5,000 of 12,000 cycles on average, so that one with 5,640 is like others.
 #[test]
 fn a_bank_among_busy_ones_is_not_named() {
