@@ -214,8 +214,8 @@ fn with_scaled(table: String, pages: &[Page]) -> String {
     for (name, minutes, basis) in rows(&table) {
         let is_measured = basis == CostBasis::Measured.name();
         let measured = pages.iter().filter(of_paper);
-        let mut measured = measured
-            .filter(|page| is_measured && page.full_name() == name && cycles(page) > 0.0);
+        let mut measured =
+            measured.filter(|page| is_measured && page.full_name() == name && cycles(page) > 0.0);
         let Some(measured) = measured.next() else {
             continue;
         };

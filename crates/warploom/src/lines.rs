@@ -9,11 +9,14 @@ use warploom_exec::{Effect, LaunchContext, MemEffect, MemKind, Observer, StepOut
 use warploom_ir::{CacheOp, MemSpace, Program};
 use warploom_mem::coalesce::{
     LocalMap, SharedRule, Transactions, coalesce, coalesce_atomic, coalesce_lines, coalesce_local,
-    further_lanes_of_a_word, in_parts, shared_conflict_cycles,
+    further_lanes_of_a_word, in_parts, shared_conflict_cycles, shared_width_cycles,
 };
 use warploom_names::shortened;
 use warploom_report::{figures, grouped, wrapped};
 use warploom_slices::{Base, arrays};
+
+/// Kind of access of loads of constants, whose transactions are lines of the constant cache.
+const CONSTANT: &str = "load constant";
 
 /// Largest width of a kernel's name in characters.
 const NAME: usize = 32;
@@ -210,12 +213,20 @@ impl<'a> LineCounter<'a> {
                 } else {
                     0
                 };
-                conflict_cycles = u64::from(cycles - 1 + turns);
+                // The cycles that 8 or 16 bytes a lane need are no conflicts.
+                let least = match effect.kind {
+                    MemKind::Atomic => 1,
+                    _ => shared_width_cycles(sm.shared_banks, parts, rule, bytes, addrs, mask),
+                };
+                conflict_cycles = u64::from(cycles - least.min(cycles) + turns);
             }
             (MemKind::Texture, _) => {
                 coalesce_lines(self.gpu.l1t.line_bytes, bytes, addrs, mask, list);
             }
-            (_, MemSpace::Const | MemSpace::Param) => {}
+            (_, MemSpace::Param) => {}
+            (_, MemSpace::Const) => {
+                coalesce_lines(self.gpu.l1c.line_bytes, bytes, addrs, mask, list);
+            }
             (MemKind::Atomic, _) => in_parts(parts, mask, list, |lanes, list| {
                 coalesce_atomic(rule, true, bytes, addrs, lanes, list);
             }),
@@ -283,10 +294,11 @@ fn line(program: &Program, pc: Pc) -> String {
     program.written_at(pc).unwrap_or_else(of_ptx)
 }
 
-/// Name of an access. Parameters and constants count as operands.
+/// Name of an access. Parameters count as operands.
 const fn name(effect: &MemEffect) -> &'static str {
     match (effect.kind, effect.space) {
-        (_, MemSpace::Const | MemSpace::Param) => "",
+        (_, MemSpace::Param) => "",
+        (_, MemSpace::Const) => CONSTANT,
         (MemKind::Texture, _) => "texture",
         (MemKind::Load, MemSpace::Shared) => "load shared",
         (MemKind::Store, MemSpace::Shared) => "store shared",
@@ -360,7 +372,7 @@ pub fn table(lines: &[LineCounts], most: usize, width: Option<u16>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LineCounter, LineCounts, table};
+    use super::{CONSTANT, LineCounter, LineCounts, table};
     use std::ops::ControlFlow;
     use warploom_lab::{Input, SEED};
     use warploom_run::{Options, Session};
@@ -386,7 +398,9 @@ mod tests {
             "sm.memory_transactions",
             "sm.shared_conflict_cycles",
         ];
-        (counter.lines(), names.map(of))
+        let mut timed = names.map(of);
+        timed[2] -= of("sm.shared_width_cycles");
+        (counter.lines(), timed)
     }
 
     /// Each lane of the product of a sparse matrix loads from four arrays in a line of its loop.
@@ -421,7 +435,10 @@ mod tests {
                 let sum = |of: fn(&LineCounts) -> u64| lines.iter().map(of).sum::<u64>();
                 let sums = [
                     sum(|line| line.issued),
-                    sum(|line| line.transactions),
+                    sum(|line| match line.access {
+                        CONSTANT => 0,
+                        _ => line.transactions,
+                    }),
                     sum(|line| line.conflict_cycles),
                 ];
                 assert_eq!(sums, timed, "{workload} on {gpu}");

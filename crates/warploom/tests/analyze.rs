@@ -130,7 +130,7 @@ fn a_chain_of_loads_is_bound_by_latency() {
     assert_eq!(found["occupancy_limit"], "grid");
     let advice = found["advice"].to_string();
     assert!(
-        advice.contains("The latency of loads bounds `chain`")
+        advice.contains("The latency of loads from global memory bounds `chain`")
             && advice.contains("More warps would help"),
         "{advice}"
     );

@@ -117,8 +117,8 @@ fn a_policy_that_holds_warps_back_comes_before_a_part_that_is_not_saturated() {
     assert_eq!(without(71), None, "the policy is not the bound");
     assert_eq!(without(20), Some(Bound::Loads));
     let verdict = "The scheduling policy holds ready warps of `k` back in 57% of the scheduler \
-                   cycles, more than any other cause, and none of schedulers, memories and \
-                   networks is used above 20% while SMs hold blocks (DRAM).";
+                   cycles, more than any other cause, and none of schedulers, function \
+                   units, memories and networks is used above 20% while SMs hold blocks (DRAM).";
     told(&found(40, 20), Bound::Policy, verdict, next);
 }
 

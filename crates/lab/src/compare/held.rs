@@ -32,7 +32,9 @@ pub(super) fn judged(runs: &[Compared<'_>]) -> Vec<Judged> {
             return Judged::default();
         };
         let others = (0..runs.len()).filter(|other| {
-            let no_policy = bounds[*other].as_ref().is_some_and(|of| of.without_policy.is_none());
+            let no_policy = bounds[*other]
+                .as_ref()
+                .is_some_and(|of| of.without_policy.is_none());
             no_policy && differ_in_scheduler(runs[at].0, runs[*other].0)
         });
         let speedups = others.filter_map(|other| Some(speedup(runs[at].1?, runs[other].1?)));

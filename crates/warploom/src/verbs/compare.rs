@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(required = true, value_name = "TARGET", value_parser = Names(workloads), hide_possible_values = true)]
     targets: Vec<String>,
     /// Key and its values; if repeated, all combinations run
-    #[arg(long, value_name = "KEY=V1,V2,...", required = true, value_parser = vary)]
+    #[arg(long, value_name = "KEY=V1,V2,...", value_parser = vary)]
     vary: Vec<Vary>,
     /// Key and values to search: all of them run, and each row shows its fastest run; if repeated,
     /// all combinations run
@@ -158,6 +158,20 @@ impl MixArgs {
 }
 
 impl Args {
+    /// Refuses a comparison without keys that vary.
+    fn refuse_nothing_varied(&self) -> Result<(), Failure> {
+        if self.vary.is_empty() {
+            return Err(Failure::Input(
+                "nothing varies: `compare` runs the same programs on machines that differ in a key\n  \
+                 = help: name a key and its values: --vary sm.warp_scheduler=lrr,gto\n  \
+                 = help: to compare programs, write a file with `[axes]` and `target = [\"a.toml\", \
+                 \"b.toml\"]`, and run it by `warploom sweep FILE` (docs/sweeps.md)"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
     /// Refuses a limit of launches for several programs.
     fn refuse_launches_of_several(&self) -> Result<(), Failure> {
         if self.max_launches.is_some() && (self.targets.len() > 1 || self.mix.given()) {
@@ -265,6 +279,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     ];
     let gpu = args.gpu.name(&args.targets);
     check_outputs(&outputs, &target::files(&args.targets, Some(&gpu)))?;
+    args.refuse_nothing_varied()?;
     args.refuse_launches_of_several()?;
     args.refuse_sampled()?;
     check_machines(args, &gpu)?;

@@ -324,6 +324,15 @@ fn mistyped_commands_and_files_of_other_kinds_are_answered() {
             &["no option of GPGPU-Sim", "`warploom run fill.toml` runs it"],
         ),
         (
+            "compare vectoradd spmv --size test",
+            &[
+                "nothing varies",
+                "--vary sm.warp_scheduler=lrr,gto",
+                "to compare programs, write a file with `[axes]`",
+                "`warploom sweep FILE`",
+            ],
+        ),
+        (
             compare,
             &[
                 "--svg writes SVG, and x.png is named as PNG",

@@ -220,7 +220,7 @@ fn too_few_warps_are_named_with_what_they_wait_for() {
     bound(
         "chase",
         chase,
-        "The latency of loads bounds `chase`: ",
+        "The latency of loads from global memory bounds `chase`: ",
         "Next: add warps",
     );
     let idle = "Idle SMs bound `chain`: they hold no block in 93% of their cycles, because the grid \

@@ -325,6 +325,12 @@ fn speedups_of_versions_are_over_the_first() {
         "{out}"
     );
     assert!(out.contains("\n  spmv      speedup    0."), "{out}");
+    let mut bounds = out.lines().skip_while(|line| !line.ends_with("bound"));
+    let header: Vec<_> = bounds.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, ["run", "cycles", "speedup", "bound"]);
+    let told = bounds.next().unwrap();
+    let ends_in_words = told.trim_end().ends_with(|c: char| c.is_alphabetic());
+    assert!(told.contains("vectoradd") && ends_in_words, "{out}");
     assert_eq!(bars["groups"], serde_json::json!(["vectoradd", "spmv"]));
     assert_eq!(bars["series"][0]["name"], "speedup");
     let (out, _) = shown("\"gpu.sms\" = [2, 4]\n");

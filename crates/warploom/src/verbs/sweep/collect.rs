@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_report::page::{Cell, Page, csv_line};
 use warploom_report::{
-    BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, grouped, map_table, wrapped,
+    BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, figures as text_columns, grouped,
+    map_table, wrapped,
 };
 use warploom_sweep::{
     AxisValues, Collector, Folder, NewFile, PageBuilder, Row, Sweep, Worker, typed, write_whole,
@@ -184,7 +185,29 @@ fn write(
         })?;
         paths.push(path);
     }
-    Ok((summary, figures(&page, overview), paths))
+    Ok((summary, figures(&page, overview) + &bounds(&page), paths))
+}
+
+/// Columns of the table of bounds.
+const OF_BOUNDS: [&str; 4] = ["run", "cycles", "speedup", "bound"];
+
+/// What bound each run of a small sweep, beside its cycles, as text; empty where no run was timed.
+fn bounds(page: &Page) -> String {
+    let columns = &page.table.columns;
+    let at = |name: &str| columns.iter().position(|column| column.name == name);
+    let is_told = |row: &Vec<Cell>| at("bound").is_some_and(|bound| row[bound] != Cell::None);
+    let rows: Vec<_> = page.table.rows.iter().filter(|row| is_told(row)).collect();
+    if rows.is_empty() || rows.len() > MOST_BARS {
+        return String::new();
+    }
+    let shown: Vec<_> = OF_BOUNDS
+        .into_iter()
+        .filter_map(|name| Some((name, at(name)?)))
+        .collect();
+    let header: Vec<_> = shown.iter().map(|(name, _)| *name).collect();
+    let cells = |row: &&Vec<Cell>| shown.iter().map(|(_, at)| row[*at].shown()).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    text_columns(&header, &rows, width())
 }
 
 /// Most characters of a note that is printed whole.
