@@ -40,8 +40,29 @@ impl Sm {
     /// Counts what is behind a cause for which scheduler `s` does not issue in cycle `now` and in
     /// the others of `cycles` cycles: what fills the pipes for which the warps of `clear` wait, or
     /// where the results come from for which those of `valid` wait.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn count_behind(
+        &mut self,
+        (s, cause): (usize, SlotCause),
+        of: (WarpMask, WarpMask),
+        (now, cycles): (Cycle, u64),
+    ) {
+        if cause == SlotCause::MemoryPipe && self.has_full_memory_register(s) {
+            self.counters.memory_pipe_slots[MemoryBlocker::LoadStore as usize] += cycles;
+        } else if cause.has_division() {
+            self.count_by_division((s, cause), of, (now, cycles));
+        }
+    }
+
+    /// True if an access waits behind the collectors of a scheduler for the load/store unit.
+    #[inline(always)]
+    fn has_full_memory_register(&self, s: usize) -> bool {
+        let full = self.collectors.output.full(self.sub_core(s));
+        full & bit_of(Pipe::Mem as usize) != 0
+    }
+
+    #[inline(never)]
+    fn count_by_division(
         &mut self,
         (s, cause): (usize, SlotCause),
         (valid, clear): (WarpMask, WarpMask),

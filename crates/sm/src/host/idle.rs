@@ -250,10 +250,8 @@ impl Sm {
         for s in 0..self.schedulers.len() {
             let cause = self.idle_cause(s);
             self.counters.slots[cause as usize] += cycles;
-            if cause.has_division() {
-                let of = (self.valid_warps(s), self.clear_warps(s));
-                self.count_behind((s, cause), of, (Cycle::MAX, cycles));
-            }
+            let of = (self.valid_warps(s), self.clear_warps(s));
+            self.count_behind((s, cause), of, (Cycle::MAX, cycles));
         }
         self.tell_idle(cycles);
     }

@@ -56,39 +56,55 @@ impl Warps {
     }
 
     /// Notes that the results of a load from shared memory are pending.
-    #[inline]
+    #[inline(always)]
     pub(super) fn expect_shared(&mut self, slot: usize, inst: &TimedInst, kernel: &PreparedKernel) {
         self.loads_shared.insert(slot);
-        if self.words == 1 {
-            self.pending_shared[slot] |= inst.writes_word;
-            return;
+        match self.words {
+            1 => self.pending_shared[slot] |= inst.writes_word,
+            _ => self.expect_shared_words(slot, inst, kernel),
         }
-        cold_path();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn expect_shared_words(&mut self, slot: usize, inst: &TimedInst, kernel: &PreparedKernel) {
         let own = self.pending_shared[slot * self.words..].iter_mut();
         own.zip(kernel.writes(inst))
             .for_each(|(word, bits)| *word |= bits);
     }
 
     /// Notes that the results of a load from shared memory have arrived.
-    #[inline]
+    #[inline(always)]
     pub(super) fn receive_shared(
         &mut self,
         slot: usize,
         inst: &TimedInst,
         kernel: &PreparedKernel,
     ) {
-        if self.words == 1 {
-            let left = self.pending_shared[slot] & !inst.writes_word;
-            self.pending_shared[slot] = left;
-            self.loads_shared.put(slot, left != 0);
-            return;
-        }
-        cold_path();
+        let any = match self.words {
+            1 => {
+                let own = &mut self.pending_shared[slot];
+                *own &= !inst.writes_word;
+                *own != 0
+            }
+            _ => self.receive_shared_words(slot, inst, kernel),
+        };
+        self.loads_shared.put(slot, any);
+    }
+
+    /// The same for a scoreboard of several words. Returns whether results are left.
+    #[cold]
+    #[inline(never)]
+    fn receive_shared_words(
+        &mut self,
+        slot: usize,
+        inst: &TimedInst,
+        kernel: &PreparedKernel,
+    ) -> bool {
         let own = &mut self.pending_shared[slot * self.words..][..self.words];
         let words = own.iter_mut().zip(kernel.writes(inst));
         words.for_each(|(word, bits)| *word &= !bits);
-        let any = own.iter().any(|word| *word != 0);
-        self.loads_shared.put(slot, any);
+        own.iter().any(|word| *word != 0)
     }
 
     /// True if the next instruction of a warp, which it has in its buffer, needs the result of a
