@@ -228,10 +228,30 @@ struct RunsState {
     planned: usize,
     stored: usize,
     ended: usize,
-    /// Running runs: their names and progress, in parts of [`PARTS`].
-    running: BTreeMap<usize, (String, u64)>,
+    /// Running runs, by number.
+    running: BTreeMap<usize, Running>,
     /// Names of runs of which it was told that they execute their programs by themselves.
     apart: BTreeSet<String>,
+}
+
+/// A running run of several.
+struct Running {
+    name: String,
+    /// Progress of its first launch, in parts of [`PARTS`]; zero in later ones, because nobody knows
+    /// how many there are.
+    parts: u64,
+    /// Number of launches that have ended.
+    launches: u64,
+}
+
+impl Running {
+    /// Name with how far the run is.
+    fn told(&self) -> String {
+        match self.launches {
+            0 => format!("{} {}%", self.name, 100 * self.parts / PARTS),
+            ended => format!("{} launch {}", self.name, grouped(ended + 1)),
+        }
+    }
 }
 
 impl RunsDisplay {
@@ -264,14 +284,21 @@ impl RunsDisplay {
                 state.stored += stored;
             }
             Event::Started { number, label } => {
-                state.running.insert(*number, ((*label).to_owned(), 0));
+                let running = Running {
+                    name: (*label).to_owned(),
+                    parts: 0,
+                    launches: 0,
+                };
+                state.running.insert(*number, running);
             }
             Event::At { number, progress } => {
                 let (done, all) = progress.blocks;
-                if let Some((_, parts)) = state.running.get_mut(number) {
-                    // Of several launches the most advanced counts, so that the bar never goes
-                    // back.
-                    *parts = (*parts).max(PARTS * done / all.max(1));
+                if let Some(running) = state.running.get_mut(number) {
+                    running.launches = progress.launches;
+                    running.parts = match progress.launches {
+                        0 => PARTS * done / all.max(1),
+                        _ => 0,
+                    };
                 }
             }
             Event::Apart { label, why } => state.apart(label, why),
@@ -326,8 +353,7 @@ impl RunsState {
     /// Line of progress of many runs.
     fn line(&self, elapsed: Duration) -> String {
         let all = self.ended + self.planned;
-        let part = |(name, parts): &(String, u64)| format!("{name} {}%", 100 * parts / PARTS);
-        let running: Vec<_> = self.running.values().map(part).collect();
+        let running: Vec<_> = self.running.values().map(Running::told).collect();
         let (time, ended) = (clock(elapsed), self.ended);
         format!(
             "{time} {ended} of {all} runs; running {}\n",
@@ -337,7 +363,7 @@ impl RunsState {
 
     fn draw(&self) {
         let all = self.ended + self.planned;
-        let running: u64 = self.running.values().map(|(_, parts)| parts).sum();
+        let running: u64 = self.running.values().map(|running| running.parts).sum();
         let (length, done) = (all as u64 * PARTS, self.ended as u64 * PARTS + running);
         self.bar.set_length(length);
         self.bar.set_position(done);
@@ -355,7 +381,7 @@ impl RunsState {
         let names: Vec<_> = self
             .running
             .values()
-            .map(|(name, _)| name.as_str())
+            .map(|running| running.name.as_str())
             .collect();
         self.bar.set_message(names.join(", "));
     }
@@ -363,18 +389,26 @@ impl RunsState {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, RunsState, Times, line, lines, timed_whole};
+    use super::{Clock, Running, RunsState, Times, line, lines, timed_whole};
     use indicatif::{ProgressBar, ProgressDrawTarget};
     use std::collections::BTreeMap;
     use std::time::Duration;
     use warploom_run::Progress;
+
+    fn running(parts: u64, launches: u64) -> Running {
+        Running {
+            name: "bfs on gto".to_owned(),
+            parts,
+            launches,
+        }
+    }
 
     #[test]
     fn the_bar_of_runs_counts_those_done_and_parts_of_those_running() {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let mut state = RunsState::new(bar, None);
         (state.planned, state.stored, state.ended) = (2, 3, 1);
-        state.running = BTreeMap::from([(7, ("bfs on gto".to_owned(), 250))]);
+        state.running = BTreeMap::from([(7, running(250, 0))]);
         state.show();
         assert_eq!(
             (state.bar.position(), state.bar.length()),
@@ -395,7 +429,7 @@ mod tests {
         let mut state = RunsState::new(bar, None);
         state.planned = 2;
         for (parts, is_told) in [(199, false), (200, true)] {
-            state.running = BTreeMap::from([(7, ("bfs on gto".to_owned(), parts))]);
+            state.running = BTreeMap::from([(7, running(parts, 0))]);
             state.show();
             assert_eq!(state.bar.prefix().ends_with(" left"), is_told, "{parts}");
         }
@@ -487,8 +521,9 @@ mod tests {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let mut state = RunsState::new(bar, None);
         (state.planned, state.ended) = (2, 1);
-        state.running = BTreeMap::from([(7, ("bfs on gto".to_owned(), 250))]);
+        state.running = BTreeMap::from([(7, running(250, 0)), (8, running(0, 1200))]);
         let told = state.line(Duration::from_secs(65));
-        assert_eq!(told, "0:01:05 1 of 3 runs; running bfs on gto 25%\n");
+        let expected = "0:01:05 1 of 3 runs; running bfs on gto 25%, bfs on gto launch 1,201\n";
+        assert_eq!(told, expected);
     }
 }
