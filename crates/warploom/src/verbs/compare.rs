@@ -53,7 +53,10 @@ fn examples_and_columns() -> String {
 /// Run a target, or several at once, on machines that differ in some keys: a table and chart with
 /// one row per value and speedups over the first
 #[derive(clap::Args)]
-#[command(after_help = examples_and_columns())]
+#[command(
+    after_help = examples_and_columns(),
+    override_usage = "warploom compare [OPTIONS] --vary <KEY=V1,V2,...> <TARGET>..."
+)]
 pub struct Args {
     /// Workload (`warploom list workloads`), launch file (*.toml), PTX file (*.ptx) or CUDA source
     /// (*.cu); several run at once, each with an address space of its own
