@@ -98,11 +98,9 @@ fn division<'a>(figures: &'a Figures, cause: &str) -> Option<impl Fn(&str) -> f6
     let all = share(figures, cause);
     let prefix = format!("sm.{cause}_slots.");
     let counted = sum(&figures.statistics, &prefix);
-    (counted > 0.0).then(move || {
-        move |label: &str| {
-            let count = figures.statistics.get(&format!("{prefix}{label}"));
-            all * count.copied().unwrap_or(0) as f64 / counted
-        }
+    (counted > 0.0).then_some(move |label: &str| {
+        let count = figures.statistics.get(&format!("{prefix}{label}"));
+        all * count.copied().unwrap_or(0) as f64 / counted
     })
 }
 
