@@ -32,21 +32,29 @@ impl Evidence<'_> {
         let (fullest, load) = others
             .filter_map(|of| Some((of, self.load(of)?)))
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
-        (load >= CLOSE * self.load(first)?).then_some(fullest)
+        let [used, _, full] = self.measure(first)?;
+        (load >= CLOSE * used / full).then_some(fullest)
     }
 
     /// Use of a part while SMs hold blocks, as a share of that at which it is saturated. `None` below
     /// its lower threshold.
     fn load(&self, bound: Bound) -> Option<f64> {
-        let (used, high, full) = match bound {
-            Bound::Shared => (self.with_blocks.shared, SHARED_BUSY, 1.0),
+        let [used, high, full] = self.measure(bound)?;
+        (used > high).then_some(used / full)
+    }
+
+    /// Use of a part while SMs hold blocks, its lower threshold, and the use at which it is
+    /// saturated. `None` for a bound that is no part.
+    fn measure(&self, bound: Bound) -> Option<[f64; 3]> {
+        match bound {
+            Bound::Shared => Some([self.with_blocks.shared, SHARED_BUSY, 1.0]),
             Bound::Part(part) => {
                 let limits = thresholds(part);
-                (self.used_with_blocks(part), limits.high, limits.saturated)
+                let used = self.used_with_blocks(part);
+                Some([used, limits.high, limits.saturated])
             }
-            _ => return None,
-        };
-        (used > high).then_some(used / full)
+            _ => None,
+        }
     }
 
     /// Use of a part while SMs hold blocks. Schedulers count by the cycles in which they issue.

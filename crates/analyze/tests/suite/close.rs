@@ -125,3 +125,24 @@ fn idle_sms_come_first_only_if_they_are_idle_for_longest() {
     assert_eq!(idle(17), Bound::Arithmetic);
     assert_eq!(idle(26), Bound::IdleSms);
 }
+
+/// The direction in which packets take longer is the bound although it is used for 58 %, below its
+/// lower threshold, and the other one for 61 %.
+#[test]
+fn the_other_direction_of_the_network_is_told() {
+    let flits = |ports: u64, percent: u64| 10_000 * ports * percent * 7 / 1000;
+    let counts = [
+        ("sm.active_cycles", 15 * 10_000),
+        ("noc_to_l2.cycles", 10_000),
+        ("noc_to_l2.flits", flits(15, 58)),
+        ("noc_to_l2.packets", 1000),
+        ("noc_to_l2.packet_cycles", 300_000),
+        ("noc_to_sm.cycles", 10_000),
+        ("noc_to_sm.flits", flits(12, 61)),
+        ("noc_to_sm.packets", 1000),
+        ("noc_to_sm.packet_cycles", 20_000),
+    ];
+    let found = analysed("gtx480", launched(10_000, &counts));
+    assert_eq!(found.bound, Bound::Part(Part::NocToL2));
+    assert_eq!(found.bound_beside, Some(Bound::Part(Part::NocToSm)));
+}
