@@ -8,6 +8,9 @@ pub(crate) const SPREAD: f64 = 2.0;
 /// Share of all transactions that neighbouring words would save from which they are advised.
 const SAVED: f64 = 0.2;
 
+/// Share of accesses from which they are mostly to local memory.
+const MOSTLY: f64 = 0.5;
+
 /// Share by which accesses pass the transactions of neighbouring words before these are named.
 const WORTH_NAMING: f64 = 1.05;
 
@@ -24,6 +27,8 @@ pub(crate) struct Accesses {
     pub transactions: f64,
     /// Transactions of an access whose lanes use neighbouring words, of as many bytes.
     pub ideal: f64,
+    /// Share of these accesses that are to local memory.
+    pub local: f64,
 }
 
 /// Kinds of accesses, with a label of `sm.memory_accesses` each.
@@ -52,6 +57,7 @@ impl Accesses {
                 bytes: get("access_bytes") / count,
                 transactions: get("access_transactions") / count,
                 ideal: (get("access_bytes") / bytes / count).max(1.0),
+                local: get("local_accesses") / count,
             })
         };
         KINDS.into_iter().filter_map(of_kind).collect()
@@ -65,6 +71,7 @@ impl Accesses {
             bytes: 0.0,
             transactions,
             ideal: transactions,
+            local: 0.0,
         }
     }
 
@@ -76,6 +83,11 @@ impl Accesses {
     /// Transactions that neighbouring words would save.
     fn excess(&self) -> f64 {
         (self.transactions - self.ideal) * self.count
+    }
+
+    /// True if most of them are to local memory, so that other addresses of a program change nothing.
+    pub(crate) fn are_local(&self) -> bool {
+        self.local >= MOSTLY
     }
 
     pub(crate) fn is_load(&self) -> bool {

@@ -208,7 +208,7 @@ impl Facts {
         let is_new = |remedy: &str| !explanation.iter().any(|told| told.contains(remedy));
         let scattered = self
             .scattered()
-            .filter(|_| is_new(NEIGHBOURS) && is_new(WIDER));
+            .filter(|kind| !kind.are_local() && is_new(NEIGHBOURS) && is_new(WIDER));
         let transactions = scattered.map(|kind| {
             format!(
                 "On average {} makes {:.1} transactions: neighbouring threads touch different lines; \

@@ -227,8 +227,13 @@ impl Subject<'_> {
     fn scattered_in_words(&self) -> String {
         match self.facts.scattered() {
             Some(kind) => format!(
-                ", because {} is split into {:.1} transactions",
-                kind.one, kind.transactions
+                ", because {} is split into {:.1} transactions{}",
+                kind.one,
+                kind.transactions,
+                match kind.are_local() {
+                    true => format!(" ({} are to local memory)", percent(kind.local)),
+                    false => String::new(),
+                }
             ),
             None => String::new(),
         }

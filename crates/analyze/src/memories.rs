@@ -1,5 +1,6 @@
 //! Memories that loads come from, and loads of constants.
 
+use crate::accesses::Accesses;
 use crate::advice::percent;
 use crate::explain::Subject;
 use warploom_config::GpuSpec;
@@ -77,6 +78,17 @@ pub(crate) fn constants_in_words(spec: &GpuSpec, counts: &Counts) -> String {
     lines.map_or_else(String::new, |lines| {
         format!("; a load of constants reads {lines:.1} lines{free}")
     })
+}
+
+impl Accesses {
+    /// Step against accesses that are mostly to local memory.
+    pub(crate) fn fewer_of_local(&self) -> String {
+        let noun = self.one.trim_start_matches("an ").trim_start_matches("a ");
+        format!(
+            "use less local memory, which {} of the {noun}s access: {LESS_LOCAL}",
+            percent(self.local)
+        )
+    }
 }
 
 impl Subject<'_> {

@@ -1,6 +1,6 @@
 //! The bound that comes close to the first one, so that both are told.
 
-use crate::advice::percent;
+use crate::advice::{HALF, percent};
 use crate::explain::Subject;
 use crate::verdict::{Bound, CAUSES, Evidence, SHARED_BUSY, issuing};
 use warploom_policy::load_class::thresholds;
@@ -11,13 +11,16 @@ const CLOSE: f64 = 0.8;
 
 impl Evidence<'_> {
     /// The bound that comes close to `first`: a part that is nearly as close to its saturation and
-    /// above its lower threshold, a cause of nearly as many cycles, or what bounds the SMs that hold
+    /// above its lower threshold, the latency of loads beside a part that is not saturated, a cause
+    /// of nearly as many cycles, or what bounds the SMs that hold
     /// a block if they do so for nearly as long as they hold none. Idle SMs are it where a part comes
     /// first that is full on those that hold a block.
     pub(crate) fn second(&self, first: Bound) -> Option<Bound> {
         match first {
             Bound::Part(_) | Bound::Shared if self.is_idle() => Some(Bound::IdleSms),
-            Bound::Part(_) | Bound::Shared => self.second_part(first),
+            Bound::Part(_) | Bound::Shared => self
+                .second_part(first)
+                .or_else(|| self.latency_beside(first)),
             Bound::IdleSms => {
                 let active = self.active();
                 (active >= CLOSE * (1.0 - active)).then(|| self.bound_within_sms())
@@ -34,6 +37,13 @@ impl Evidence<'_> {
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
         let [used, _, full] = self.measure(first)?;
         (load >= CLOSE * used / full).then_some(fullest)
+    }
+
+    /// The latency of loads, where schedulers wait for loads in most cycles although the part that
+    /// bounds the kernel is not saturated.
+    fn latency_beside(&self, first: Bound) -> Option<Bound> {
+        let [used, _, full] = self.measure(first)?;
+        (used < full && Bound::Loads.waits(self.figures) > HALF).then_some(Bound::Loads)
     }
 
     /// Use of a part while SMs hold blocks, as a share of that at which it is saturated. `None` below

@@ -39,7 +39,7 @@ impl Subject<'_> {
         let threads = x * y * z;
         let rows = f64::from(WARP) / f64::from(x);
         let is_narrow = x < WARP && y * z > 1 && threads.is_multiple_of(WARP);
-        let kind = Accesses::split(&self.facts.accesses)?;
+        let kind = Accesses::split(&self.facts.accesses).filter(|kind| !kind.are_local())?;
         (is_narrow && kind.spread() <= MISALIGNED * rows).then(|| {
             format!(
                 "{WIDER}{WARP} x {} threads instead of {}, if neighbouring words belong to \

@@ -423,6 +423,10 @@ impl Subject<'_> {
                     None => String::new(),
                 }
             ),
+            // Packets without data of stores are requests of loads.
+            Part::NocToL2 if self.facts.write_packets.is_some_and(|share| share < HALF) => {
+                self.fewer_loads()
+            }
             Part::NocToL2 => {
                 "store less: keep intermediate results in registers or shared memory".to_owned()
             }
@@ -470,7 +474,11 @@ impl Subject<'_> {
             )
         };
         let words = || "access memory less often, with wider words".to_owned();
-        let scattered = || self.facts.scattered().map_or_else(words, fewer);
+        let scattered = self.facts.scattered();
+        if let Some(kind) = scattered.filter(Accesses::are_local) {
+            return kind.fewer_of_local();
+        }
+        let scattered = || scattered.map_or_else(words, fewer);
         self.wider_blocks().unwrap_or_else(scattered)
     }
 

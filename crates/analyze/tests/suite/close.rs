@@ -58,7 +58,7 @@ fn a_second_part_is_told_by_how_near_both_are_to_saturation() {
     let found = memories(64);
     assert_eq!(
         (found.bound, found.bound_beside),
-        (Bound::Part(Part::Dram), None)
+        (Bound::Part(Part::Dram), Some(Bound::Loads))
     );
     // Below its lower threshold no part counts.
     let counts = [
@@ -145,4 +145,40 @@ fn the_other_direction_of_the_network_is_told() {
     let found = analysed("gtx480", launched(10_000, &counts));
     assert_eq!(found.bound, Bound::Part(Part::NocToL2));
     assert_eq!(found.bound_beside, Some(Bound::Part(Part::NocToSm)));
+}
+
+/// DRAM moves data in this percentage of its cycles, and schedulers wait for loads in 60 % of theirs.
+#[test]
+fn latency_is_told_beside_a_part_that_is_not_saturated() {
+    let found = |data: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * 10_000),
+            ("dram.cycles", 100),
+            ("dram.data_cycles", data),
+            ("sm.slots.memory_dependence", 60),
+            ("sm.slots.issued", 40),
+        ];
+        analysed("gtx480", launched(10_000, &counts))
+    };
+    let dram = Bound::Part(Part::Dram);
+    let close = "Close behind: latency of loads (60% of the scheduler cycles).";
+    told(&found(60), dram, close, "Next: move fewer bytes");
+    assert_eq!(found(70).bound_beside, None, "saturated");
+}
+
+/// Packets to L2 are requests of loads, for which nothing is stored.
+#[test]
+fn a_network_full_of_requests_is_answered_with_fewer_loads() {
+    let found = |writes: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * 10_000),
+            ("noc_to_l2.cycles", 10_000),
+            ("noc_to_l2.flits", 10_000 * 15 * 65 * 7 / 1000),
+            ("sm.packets_sent.global_read", 100 - writes),
+            ("sm.packets_sent.global_write", writes),
+        ];
+        analysed("gtx480", launched(10_000, &counts)).explanation[4].clone()
+    };
+    assert!(found(20).contains("load fewer bytes"), "{}", found(20));
+    assert!(found(80).contains("store less"), "{}", found(80));
 }

@@ -34,6 +34,21 @@ fn the_memory_of_loads_is_named() {
     assert!(!advice.contains("wider words") && !advice.contains("share it in shared memory"));
 }
 
+/// Loads take 25 transactions instead of 4, and most of them are from local memory, where no other
+/// address helps.
+#[test]
+fn split_accesses_to_local_memory_are_told() {
+    let split = [
+        ("sm.access_transactions.load", 250_000),
+        ("sm.local_accesses.load", 9_000),
+    ];
+    let found = waiting("a100-ampere", &split);
+    let told = [found.explanation.join("\n"), found.advice.join("\n")].concat();
+    let next = "Next: use less local memory, which 90% of the loads access: the compiler puts";
+    assert!(told.contains(next), "{told}");
+    assert!(!told.contains("neighbouring threads"), "{told}");
+}
+
 /// The 4 lines of a load of constants are told, and that they cost nothing where the constant cache
 /// always hits.
 #[test]
