@@ -100,11 +100,13 @@ impl Sm {
         let slot = self.place(inst.warp.0);
         self.copy_arrived(id, slot);
         let prepared = prepared_kernel(&self.kernels, inst.kernel);
-        self.warps
-            .clear_pending(slot, prepared.at(inst.pc), prepared);
+        let image = prepared.at(inst.pc);
+        self.warps.clear_pending(slot, image, prepared);
+        if image.loads_shared() {
+            self.warps.receive_shared(slot, image, prepared);
+        }
         self.warps.track[slot].in_flight -= 1;
-        self.warps
-            .forget_load(slot, inst.awaited, prepared.at(inst.pc), prepared);
+        self.warps.forget_load(slot, inst.awaited, image, prepared);
         self.ldst.insts.give(id.0);
         if slot >= self.warps.slots() {
             return self.arrived(inst.warp.0);

@@ -10,6 +10,7 @@ impl Warps {
     /// pipeline; data of loads and acknowledgements of stores may be outstanding.
     pub fn park(&mut self, slot: usize, place: usize) {
         debug_assert!(place >= self.slots && slot < self.slots);
+        debug_assert!(!self.loads_shared.has(slot), "a load from shared memory");
         debug_assert!(
             self.track[slot].in_flight == self.track[slot].awaiting
                 && self.track[slot].atomics == 0

@@ -75,12 +75,7 @@ impl Warps {
 
     /// Notes that the results of a load from shared memory have arrived.
     #[inline(always)]
-    pub(super) fn receive_shared(
-        &mut self,
-        slot: usize,
-        inst: &TimedInst,
-        kernel: &PreparedKernel,
-    ) {
+    pub fn receive_shared(&mut self, slot: usize, inst: &TimedInst, kernel: &PreparedKernel) {
         let any = match self.words {
             1 => {
                 let own = &mut self.pending_shared[slot];
