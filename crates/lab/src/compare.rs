@@ -476,9 +476,12 @@ fn compared(used: &[UsedRun]) -> impl Iterator<Item = &UsedRun> + Clone {
 }
 
 /// Charts of the schedulers' cycles of the runs by cause, if they are few. Times are over that of
-/// the first run.
+/// the first run. Sampled runs have none, because each has the cycles of its own timed launches.
 fn causes(used: &[UsedRun]) -> Vec<Chart> {
     let runs = compared(used);
+    if runs.clone().any(|(_, report)| report.sampling.is_some()) {
+        return Vec::new();
+    }
     let first = runs.clone().next();
     let pairs = runs.clone().map(|(spec, report)| (spec, Some(&**report)));
     let judged = judged(&pairs.collect::<Vec<_>>());

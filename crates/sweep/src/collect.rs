@@ -110,9 +110,9 @@ pub struct Collector<'a> {
     sweep: &'a Sweep,
     /// Speeds of the baselines, by the values of the other axes.
     baselines: HashMap<Vec<String>, Speed>,
-    /// Speeds of the runs that no policy bounds, by the values of all axes but that of warp
-    /// schedulers.
-    not_held: HashMap<Vec<String>, Vec<Speed>>,
+    /// Schedulers and speeds of the runs that no policy bounds, by the values of all axes but that of
+    /// warp schedulers.
+    not_held: HashMap<Vec<String>, Vec<(Option<String>, Speed)>>,
 }
 
 /// Axis of warp schedulers.
@@ -197,8 +197,9 @@ impl<'a> Collector<'a> {
                 && record.summary.facts.bound_without_policy.is_none()
             {
                 let others = collector.without_scheduler(&run.values);
+                let scheduler = collector.scheduler(&run.values);
                 let speeds = collector.not_held.entry(others).or_default();
-                speeds.push(speed.clone());
+                speeds.push((scheduler, speed.clone()));
             }
             if is_baseline {
                 collector.baselines.insert(others, speed);
@@ -219,13 +220,28 @@ impl<'a> Collector<'a> {
         others.map(|(_, value)| value.clone()).collect()
     }
 
+    /// Value of the axis of warp schedulers, if there is one.
+    fn scheduler(&self, values: &[String]) -> Option<String> {
+        let mut named = self.sweep.axes.iter().zip(values);
+        let found = named.find(|(axis, _)| *axis == SCHEDULERS);
+        found.map(|(_, value)| value.clone())
+    }
+
     /// The bound of a run whose policy holds ready warps back at no cost, which is another one than
     /// the policy.
     fn bound_at_no_cost(&self, run: &PlannedRun, summary: &Summary) -> Option<String> {
         let bound = summary.facts.bound_without_policy.clone()?;
-        let others = self.not_held.get(&self.without_scheduler(&run.values))?;
+        self.costs_nothing(run, summary).then_some(bound)
+    }
+
+    /// True if what the policy of a run holds back costs no time.
+    fn costs_nothing(&self, run: &PlannedRun, summary: &Summary) -> bool {
+        let others = self.not_held.get(&self.without_scheduler(&run.values));
+        let own = self.scheduler(&run.values);
+        let others = others.into_iter().flatten();
+        let others = others.filter(|(scheduler, _)| *scheduler != own);
         let speed = Speed::of(summary);
-        holds_at_no_cost(others.iter().map(|other| speed.over(other).value)).then_some(bound)
+        holds_at_no_cost(others.map(|(_, other)| speed.over(other).value))
     }
 
     /// True if runs may be cut at a number of cycles.
@@ -322,7 +338,7 @@ impl<'a> Collector<'a> {
         let none = || vec![Cell::None; self.columns().len()];
         if let Some(mut record) = Record::open(self.folder, &run.key)? {
             let bound = self.bound_at_no_cost(&run, &record.summary);
-            let holds_at_no_cost = bound.is_some();
+            let holds_at_no_cost = self.costs_nothing(&run, &record.summary);
             let named = &mut record.summary.facts.bound;
             *named = bound.or(named.take());
             let status = match record.summary.outcome.as_str() {

@@ -16,7 +16,7 @@ pub(super) type Compared<'a> = (&'a RunSpec, Option<&'a RunReport>);
 pub(super) struct Judged {
     /// Bound of the run; `None` where nothing was timed.
     pub bound: Option<String>,
-    /// True if its policy holds ready warps back more than any other cause does, at no cost.
+    /// True if what its policy holds back costs no time.
     pub at_no_cost: bool,
 }
 
@@ -38,11 +38,11 @@ pub(super) fn judged(runs: &[Compared<'_>]) -> Vec<Judged> {
             no_policy && differ_in_scheduler(runs[at].0, runs[*other].0)
         });
         let speedups = others.filter_map(|other| Some(speedup(runs[at].1?, runs[other].1?)));
-        let next = own.without_policy;
-        let next = next.filter(|_| holds_at_no_cost(speedups));
+        let at_no_cost = holds_at_no_cost(speedups);
+        let next = own.without_policy.filter(|_| at_no_cost);
         Judged {
             bound: Some(next.unwrap_or(&own.name).to_owned()),
-            at_no_cost: next.is_some(),
+            at_no_cost,
         }
     };
     (0..runs.len()).map(judge).collect()

@@ -9,7 +9,7 @@ use warploom_stats::result::RunReport;
 use warploom_stats::sampling::{Interval, SamplingReport};
 
 /// Columns of a sampled comparison, with what they mean.
-pub(super) const ESTIMATED: [(&str, &str); 18] = [
+pub(super) const ESTIMATED: [(&str, &str); 16] = [
     ("cycles", "Estimated core cycles of all launches."),
     (
         "cycles.margin",
@@ -33,14 +33,6 @@ pub(super) const ESTIMATED: [(&str, &str); 18] = [
     ("l1d.hit_rate.margin", "Half of the width of its interval."),
     ("l2.hit_rate", "Estimated hits over accesses of L2."),
     ("l2.hit_rate.margin", "Half of the width of its interval."),
-    (
-        "dram.utilisation",
-        "Estimated share of DRAM's cycles in which data moved.",
-    ),
-    (
-        "dram.utilisation.margin",
-        "Half of the width of its interval.",
-    ),
     ("launches", "Number of launches of the program."),
     ("timed", "Number of launches that were timed."),
     (
@@ -124,7 +116,9 @@ impl Comparison {
         let launch = report.kernels.first();
         let blocks = launch.map(|kernel| Cell::Count(kernel.blocks_per_sm.into()));
         let text = |text: Option<&str>| text.map_or(Cell::None, Cell::from);
-        let rates = ["l1d.hit_rate", "l2.hit_rate", "dram.utilisation"].map(of);
+        // What timed launches read from DRAM depends on L2's contents, which are made up for only in
+        // part.
+        let rates = ["l1d.hit_rate", "l2.hit_rate"].map(of);
         let pairs = [cycles, of("ipc"), pair(speedup)].into_iter().chain(rates);
         let counts = [sampling.launches, sampling.timed].map(Cell::Count);
         let rest = [
@@ -167,8 +161,8 @@ fn timed(runs: &[(&str, &SamplingReport)], bound: f64) -> Option<String> {
     Some(format!(
         "sampled: {timed} of {} launches were timed for each run, and the others executed without \
          timing. Values are estimates for all launches with margins at 95% confidence, for a bound \
-         of {} of the cycles; `bound` and scheduler cycles by cause are those of the timed \
-         launches (docs/comparing.md, Sampled comparisons)",
+         of {} of the cycles; `bound` is that of the timed launches (docs/comparing.md, Sampled \
+         comparisons)",
         grouped(launches),
         percent(bound)
     ))
