@@ -47,14 +47,18 @@ struct Source {
 /// that a channel needs as many slots as it takes cycles.
 #[derive(Clone, Debug, State)]
 pub(crate) struct Fly<P: Ports> {
+    #[state(fixed)]
     channels: u32,
+    #[state(fixed)]
     injection_buffer: u32,
+    #[state(fixed)]
     speedup_percent: u32,
     speedup_credit: u32,
     sources: P::Table<Source>,
     /// Number of flits in the injection buffer, by input.
     flits: Counts<P>,
     /// Number of groups of sixteen inputs.
+    #[state(fixed)]
     lanes: usize,
     /// Inputs with flits to send, in networks with several virtual channels.
     sending: P::Set,
@@ -65,6 +69,7 @@ pub(crate) struct Fly<P: Ports> {
     router: Router<P>,
     sinks: Sinks<P>,
     /// Steps of the router for a flit over the switch.
+    #[state(fixed)]
     switch_steps: u32,
     now: Cycle,
 }

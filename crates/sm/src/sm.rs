@@ -145,11 +145,15 @@ pub struct Sm {
     #[state(fixed)]
     pub(crate) shared_rule: SharedRule,
     /// Cycles for each further lane of an atomic on the same word of shared memory.
+    #[state(fixed)]
     pub(crate) shared_atomic_cycles: u32,
     #[state(fixed)]
     pub(crate) id: SmId,
+    #[state(fixed)]
     collector_steps: u32,
+    #[state(fixed)]
     pub(crate) mem_unit_ports: u32,
+    #[state(fixed)]
     pub(crate) max_issue_per_warp: u32,
     /// Fault of the simulated program, with its cycle.
     #[state(scratch)]

@@ -10,6 +10,7 @@ use warploom_state::State;
 #[derive(Clone, Debug, State)]
 pub(super) struct Credits<P: Ports> {
     /// Number of groups of sixteen virtual channels.
+    #[state(fixed)]
     lanes: usize,
     /// Number of flits that may be sent, by virtual channel.
     left: Counts<P>,

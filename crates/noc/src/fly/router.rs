@@ -48,13 +48,17 @@ const fn split(value: u32, by: u32) -> (u32, u32) {
 /// Router with its input queues.
 #[derive(Clone, Debug, State)]
 pub(super) struct Router<P: Ports> {
+    #[state(fixed)]
     channels: u32,
+    #[state(fixed)]
     input_speedup: u32,
+    #[state(fixed)]
     output_speedup: u32,
     inputs: P::Table<InputChannel>,
     /// Number of flits here, by input channel.
     here: Counts<P>,
     /// Number of groups of sixteen input channels.
+    #[state(fixed)]
     lanes: usize,
     #[state(fixed)]
     bits: Bits,

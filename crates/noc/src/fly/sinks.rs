@@ -13,7 +13,9 @@ use warploom_state::State;
 /// Nodes at all output ports.
 #[derive(Clone, Debug, State)]
 pub(super) struct Sinks<P: Ports> {
+    #[state(fixed)]
     channels: u32,
+    #[state(fixed)]
     boundary_buffer: u16,
     /// Packets that have crossed the switch, in the order of their last flits, by output and
     /// virtual channel.
@@ -25,6 +27,7 @@ pub(super) struct Sinks<P: Ports> {
     /// Number of flits in the boundary buffer with which the first packet is complete.
     needed: Counts<P>,
     /// Number of groups of sixteen sinks.
+    #[state(fixed)]
     lanes: usize,
     #[state(fixed)]
     bits: Bits,
