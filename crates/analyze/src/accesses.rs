@@ -85,7 +85,8 @@ impl Accesses {
         (self.transactions - self.ideal) * self.count
     }
 
-    /// True if most of them are to local memory, so that other addresses of a program change nothing.
+    /// True if most of them are to local memory, so that other addresses of a program change
+    /// nothing.
     pub(crate) fn are_local(&self) -> bool {
         self.local >= MOSTLY
     }

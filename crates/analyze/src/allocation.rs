@@ -19,8 +19,8 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    /// These reads, if they are worth naming. `None` for machines whose L2 reads nothing for stores,
-    /// or counts sectors that it reads beside others among them.
+    /// Reads of that kind, if they are worth naming. `None` for machines whose L2 reads nothing for
+    /// stores, or counts sectors that it reads beside others among them.
     pub(crate) fn of(spec: &GpuSpec, counts: &Counts) -> Option<Self> {
         let is_always = match spec.partition.l2.write_allocate {
             WriteAllocate::WriteAndRead => true,

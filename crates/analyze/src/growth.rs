@@ -2,7 +2,8 @@
 //!
 //! A part that is used to a share of its capacity lets throughput grow until it is full, if its use
 //! grows with throughput. Cycles in which schedulers wait for results are all that more warps can
-//! fill. The least of such limits is told, since none of them says that throughput does grow so far.
+//! fill. The least of such limits is told, since none of them says that throughput does grow so
+//! far.
 
 use crate::advice::{Facts, HALF, Nearest, QUEUED, nearest, percent};
 use crate::analysis::KernelAnalysis;
@@ -66,7 +67,7 @@ pub(crate) fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
 struct Limit {
     /// Throughput at the limit over that of now.
     growth: f64,
-    /// What limits it, in a clause.
+    /// Clause on the part that limits it.
     words: String,
 }
 

@@ -38,9 +38,8 @@ pub(crate) struct Hot {
 impl Hot {
     /// The banks for which requests wait longest, if these are at most half of all, and the waits a
     /// large part of the time of accesses, or some of it while one of them is busy for a large part
-    /// of the cycles. Else
-    /// few banks at a time, if requests wait for such ones in most cycles in which SMs hold a block:
-    /// in this share `active` of all.
+    /// of the cycles. Else few banks at a time, if requests wait for such ones in most cycles in
+    /// which SMs hold a block: in this share `active` of all.
     pub(crate) fn of(figures: &Figures, active: f64) -> Option<Self> {
         let is_long = |hot: &Self| hot.waits > LONG || hot.busy > LONG && hot.waits > SOME;
         let lasting = Self::few(figures).filter(is_long);
@@ -224,8 +223,8 @@ pub(crate) fn busy(figures: &Figures) -> Option<f64> {
     (banks.busy_cycles > 0).then(|| (banks.busy_cycles as f64 / cycles.max(1.0)).min(1.0))
 }
 
-/// Share of the L2 cycles in which requests wait in the network for at most half of the banks. `None`
-/// if there are no requests.
+/// Share of the L2 cycles in which requests wait in the network for at most half of the banks.
+/// `None` if there are no requests.
 fn crowded(figures: &Figures) -> Option<f64> {
     let banks = figures.hot_banks?;
     let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;

@@ -23,7 +23,7 @@ pub(crate) struct Behind {
 }
 
 impl Behind {
-    /// What fills the pipes of function units: the division of `execution_pipe`.
+    /// Causes of full pipes of function units: the division of `execution_pipe`.
     pub(crate) fn full_pipes(figures: &Figures) -> Self {
         let Some(of) = division(figures, "execution_pipe") else {
             return Self {
@@ -39,7 +39,7 @@ impl Behind {
         }
     }
 
-    /// What fills the pipe of the load/store unit: the division of `memory_pipe`.
+    /// Causes of a full pipe of the load/store unit: the division of `memory_pipe`.
     pub(crate) fn full_memory(figures: &Figures) -> Self {
         let Some(of) = division(figures, "memory_pipe") else {
             return Self {
@@ -55,7 +55,7 @@ impl Behind {
         }
     }
 
-    /// What the results come from that warps wait for: the division of `execution_dependence`.
+    /// Sources of the results that warps wait for: the division of `execution_dependence`.
     pub(crate) fn results(figures: &Figures) -> Self {
         let Some(of) = division(figures, "execution_dependence") else {
             return Self {

@@ -12,9 +12,9 @@ const CLOSE: f64 = 0.8;
 impl Evidence<'_> {
     /// The bound that comes close to `first`: a part that is nearly as close to its saturation and
     /// above its lower threshold, the latency of loads beside a part that is not saturated, a cause
-    /// of nearly as many cycles, or what bounds the SMs that hold
-    /// a block if they do so for nearly as long as they hold none. Idle SMs are it where a part comes
-    /// first that is full on those that hold a block.
+    /// of nearly as many cycles, or what bounds the SMs that hold a block if they do so for nearly
+    /// as long as they hold none. Idle SMs are it where a part comes first that is full on those
+    /// that hold a block.
     pub(crate) fn second(&self, first: Bound) -> Option<Bound> {
         match first {
             Bound::Part(_) | Bound::Shared if self.is_idle() => Some(Bound::IdleSms),
@@ -46,8 +46,8 @@ impl Evidence<'_> {
         (used < full && Bound::Loads.waits(self.figures) > HALF).then_some(Bound::Loads)
     }
 
-    /// Use of a part while SMs hold blocks, as a share of that at which it is saturated. `None` below
-    /// its lower threshold.
+    /// Use of a part while SMs hold blocks, as a share of that at which it is saturated. `None`
+    /// below its lower threshold.
     fn load(&self, bound: Bound) -> Option<f64> {
         let [used, high, full] = self.measure(bound)?;
         (used > high).then_some(used / full)

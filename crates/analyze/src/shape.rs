@@ -1,4 +1,4 @@
-//! What the shape of blocks costs: warps that take words of several rows, and lanes without a thread.
+//! Costs of the shape of blocks: warps that take words of several rows, and lanes without a thread.
 
 use crate::accesses::Accesses;
 use crate::explain::Subject;
@@ -6,8 +6,8 @@ use crate::occupancy::{Occupancy, WARP};
 
 /// Ratio by which the mean of lanes may differ from that of lanes with a thread.
 const EQUAL: f64 = 1.05;
-/// Ratio by which transactions may pass those of whole rows, since words of a row may begin within a
-/// segment.
+/// Ratio by which transactions may pass those of whole rows, since words of a row may begin within
+/// a segment.
 const MISALIGNED: f64 = 1.25;
 
 /// Beginning of the step that widens blocks.
@@ -43,7 +43,8 @@ impl Subject<'_> {
         (is_narrow && kind.spread() <= MISALIGNED * rows).then(|| {
             format!(
                 "{WIDER}{WARP} x {} threads instead of {}, if neighbouring words belong to \
-                 neighbouring `threadIdx.x`: a warp then takes words of one row instead of {rows:.0}, \
+                 neighbouring `threadIdx.x`: a warp then takes words of one row instead of \
+                 {rows:.0}, \
                  and {} {:.1} transactions instead of {:.1}",
                 threads / WARP,
                 shape([x, y, z]),

@@ -25,9 +25,9 @@
 //! A policy that holds warps back more than any other cause does comes before a part that is not
 //! saturated, and so do full load/store units whose loads find no line in their set of L1D.
 //!
-//! Where requests wait for a few L2 banks, always the same or not, or one of these is busy for long,
-//! these are named instead of load/store units, loads and atomics, and instead of idle SMs if the
-//! bank is busy for longer than SMs are idle. Where most warps on an SM wait at a barrier on
+//! Where requests wait for a few L2 banks, always the same or not, or one of these is busy for
+//! long, these are named instead of load/store units, loads and atomics, and instead of idle SMs if
+//! the bank is busy for longer than SMs are idle. Where most warps on an SM wait at a barrier on
 //! average, barriers are named instead of latencies.
 //!
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
@@ -363,8 +363,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// True if schedulers most often have no warp, mostly because their SM has no block, which alone
-    /// takes more of the time than any other cause.
+    /// True if schedulers most often have no warp, mostly because their SM has no block, which
+    /// alone takes more of the time than any other cause.
     fn idle_is_largest(&self) -> bool {
         let none = self.figures.stalls.get("no_warp").copied().unwrap_or(0.0);
         let waits = CAUSES.map(|bound| bound.waits(self.figures));

@@ -88,7 +88,8 @@ pub enum MemoryBlocker {
 /// Labels of the variants of [`ResultSource`].
 pub const RESULT_SOURCES: &[&str] = &["units", "shared", "arithmetic"];
 
-/// What warps wait for in a scheduler cycle with the cause [`SlotCause::ExecutionDependence`].
+/// Source of the results that warps wait for in a scheduler cycle with the cause
+/// [`SlotCause::ExecutionDependence`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum ResultSource {
     /// Function units: an instruction with its operands waits for one that is taken.

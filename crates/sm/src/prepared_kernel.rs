@@ -56,7 +56,7 @@ pub struct RegisterList {
 pub struct TimedInst {
     /// Pipe to which it issues.
     pub pipe: Pipe,
-    /// What its result comes from.
+    /// Source of its result.
     pub comes_from: ComesFrom,
     /// True for a memory fence.
     pub fence: bool,
@@ -104,7 +104,7 @@ impl TimedInst {
     }
 }
 
-/// What the result of an instruction comes from.
+/// Source of the result of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ComesFrom {
     /// A function unit, or an atomic on shared memory.

@@ -85,7 +85,7 @@ impl Sm {
         }
     }
 
-    /// What the results come from for which the warps of `valid` wait in cycle `now`. An
+    /// Source of the results for which the warps of `valid` wait in cycle `now`. An
     /// instruction that has just left its collector enters its unit in the next cycle, unless the
     /// unit is taken.
     #[inline(always)]

@@ -110,8 +110,8 @@ pub struct Collector<'a> {
     sweep: &'a Sweep,
     /// Speeds of the baselines, by the values of the other axes.
     baselines: HashMap<Vec<String>, Speed>,
-    /// Schedulers and speeds of the runs that no policy bounds, by the values of all axes but that of
-    /// warp schedulers.
+    /// Schedulers and speeds of the runs that no policy bounds, by the values of all axes but that
+    /// of warp schedulers.
     not_held: HashMap<Vec<String>, Vec<(Option<String>, Speed)>>,
 }
 

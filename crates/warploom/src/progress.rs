@@ -237,8 +237,8 @@ struct RunsState {
 /// A running run of several.
 struct Running {
     name: String,
-    /// Progress of its first launch, in parts of [`PARTS`]; zero in later ones, because nobody knows
-    /// how many there are.
+    /// Progress of its first launch, in parts of [`PARTS`]; zero in later ones, because nobody
+    /// knows how many there are.
     parts: u64,
     /// Number of launches that have ended.
     launches: u64,

@@ -1,4 +1,4 @@
-//! What is behind the causes `execution_dependence` and `memory_pipe`: function units that are
+//! Parts behind the causes `execution_dependence` and `memory_pipe`: function units that are
 //! taken, loads from shared memory, and arithmetic.
 
 use crate::support::{analysed, launched, told};

@@ -147,7 +147,8 @@ fn the_other_direction_of_the_network_is_told() {
     assert_eq!(found.bound_beside, Some(Bound::Part(Part::NocToSm)));
 }
 
-/// DRAM moves data in this percentage of its cycles, and schedulers wait for loads in 60 % of theirs.
+/// DRAM moves data in this percentage of its cycles, and schedulers wait for loads in 60 % of
+/// theirs.
 #[test]
 fn latency_is_told_beside_a_part_that_is_not_saturated() {
     let found = |data: u64| {

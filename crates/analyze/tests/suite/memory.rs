@@ -298,8 +298,8 @@ fn sets_without_a_line_come_before_the_network_that_their_misses_fill() {
     assert_eq!(network(95).bound, Bound::Part(Part::NocToSm), "saturated");
 }
 
-/// Of 300 transfers of DRAM 100 load, 100 store, and 100 read the lines that are stored. A stream on
-/// `gtx480` takes 84,900 cycles, and 49,642 with `l2.write_allocate=fetch-on-write`.
+/// DRAM makes 300 transfers: 100 load, 100 store, and 100 read the lines that are stored. A stream
+/// on `gtx480` takes 84,900 cycles, and 49,642 with `l2.write_allocate=fetch-on-write`.
 #[test]
 fn reads_of_lines_that_are_stored_are_told() {
     let moved = |gpu: &str, allocated: u64| {

@@ -30,8 +30,8 @@ fn loads(block: [u32; 3], tenths: u64) -> KernelReport {
 fn a_wider_block_is_advised_where_its_rows_explain_the_transactions() {
     let found = product([16, 16, 1], 2);
     let wider = "Next: launch blocks of 32 x 8 threads instead of 16 x 16, if neighbouring words \
-                 belong to neighbouring `threadIdx.x`: a warp then takes words of one row instead of \
-                 2, and a load 1.0 transactions instead of 2.0.";
+                 belong to neighbouring `threadIdx.x`: a warp then takes words of one row instead \
+                 of 2, and a load 1.0 transactions instead of 2.0.";
     assert_eq!(found.explanation[4], wider);
     assert!(
         !found.advice.join("\n").contains("neighbouring threads"),

@@ -232,8 +232,8 @@ fn schedulers_that_issue_long_instructions_are_busy() {
     );
 }
 
-/// Loads that wait for all banks equally long, but in this percentage of the cycles for at most half
-/// of them at a time. SMs hold a block in half of the cycles.
+/// Loads that wait for all banks equally long, but in this percentage of the cycles for at most
+/// half of them at a time. SMs hold a block in half of the cycles.
 fn in_turn(percent: u64, kinds: HotBanks) -> KernelReport {
     let mut launch = histogram(HotBanks {
         banks: 192,
@@ -255,8 +255,8 @@ fn in_turn(percent: u64, kinds: HotBanks) -> KernelReport {
     launch
 }
 
-/// As of warps that all read 64 KB past L1D in the same order: on `rtx3070-ampere` 1,696,558 cycles,
-/// and 137,171 if blocks begin at different places.
+/// As of warps that all read 64 KB past L1D in the same order: on `rtx3070-ampere` 1,696,558
+/// cycles, and 137,171 if blocks begin at different places.
 #[test]
 fn banks_that_are_hot_in_turn_are_named() {
     let loads = HotBanks {

@@ -95,8 +95,8 @@ pub(super) fn interval_marks(shown: &[Option<Shown>], bars: usize) -> Vec<Mark> 
 }
 
 impl Comparison {
-    /// Cells of a sampled run after those of the keys, with what bound its timed launches. `first` is
-    /// the run of the first row.
+    /// Cells of a sampled run after those of the keys, with what bound its timed launches. `first`
+    /// is the run of the first row.
     pub(super) fn estimated(
         &self,
         (report, sampling): (&RunReport, &SamplingReport),
@@ -116,8 +116,8 @@ impl Comparison {
         let launch = report.kernels.first();
         let blocks = launch.map(|kernel| Cell::Count(kernel.blocks_per_sm.into()));
         let text = |text: Option<&str>| text.map_or(Cell::None, Cell::from);
-        // What timed launches read from DRAM depends on L2's contents, which are made up for only in
-        // part.
+        // What timed launches read from DRAM depends on L2's contents, which are made up for only
+        // in part.
         let rates = ["l1d.hit_rate", "l2.hit_rate"].map(of);
         let pairs = [cycles, of("ipc"), pair(speedup)].into_iter().chain(rates);
         let counts = [sampling.launches, sampling.timed].map(Cell::Count);
@@ -161,8 +161,8 @@ fn timed(runs: &[(&str, &SamplingReport)], bound: f64) -> Option<String> {
     Some(format!(
         "sampled: {timed} of {} launches were timed for each run, and the others executed without \
          timing. Values are estimates for all launches with margins at 95% confidence, for a bound \
-         of {} of the cycles; `bound` is that of the timed launches (docs/comparing.md, Sampled \
-         comparisons)",
+         of {} of the cycles; `bound` is that of the timed launches \
+         (docs/comparing.md, Sampled comparisons)",
         grouped(launches),
         percent(bound)
     ))

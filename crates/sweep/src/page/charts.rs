@@ -228,8 +228,8 @@ impl PageBuilder<'_> {
     }
 
     /// The rows of a map as groups of bars, after those of speedups their geometric means. There is
-    /// none over groups of which one is the baseline. The baseline itself, whose bars would all have
-    /// the height of the line at 1, has none beside others.
+    /// none over groups of which one is the baseline. The baseline itself, whose bars would all
+    /// have the height of the line at 1, has none beside others.
     fn bars(&self, map: HeatMap) -> BarChart {
         let is_whole = |row: &&Vec<Option<f64>>| row.iter().all(Option::is_some);
         let whole: Vec<_> = map.values.iter().filter(is_whole).collect();

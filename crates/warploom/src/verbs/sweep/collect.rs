@@ -191,7 +191,8 @@ fn write(
 /// Columns of the table of bounds.
 const OF_BOUNDS: [&str; 4] = ["run", "cycles", "speedup", "bound"];
 
-/// What bound each run of a small sweep, beside its cycles, as text; empty where no run was timed.
+/// Table of what bound each run of a small sweep, beside its cycles, as text; empty where no run
+/// was timed.
 fn bounds(page: &Page) -> String {
     let columns = &page.table.columns;
     let at = |name: &str| columns.iter().position(|column| column.name == name);
