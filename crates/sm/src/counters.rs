@@ -70,7 +70,7 @@ pub enum PipeBlocker {
     Operands,
 }
 
-/// Labels of the variants of [`MemoryBlocker`].
+/// Labels of the variants of `MemoryBlocker`.
 pub const MEMORY_BLOCKERS: &[&str] = &["load_store", "units", "operands"];
 
 /// Part of an SM that fills the pipe of the load/store unit in a scheduler cycle with the cause
@@ -85,7 +85,7 @@ pub enum MemoryBlocker {
     Operands,
 }
 
-/// Labels of the variants of [`ResultSource`].
+/// Labels of the variants of `ResultSource`.
 pub const RESULT_SOURCES: &[&str] = &["units", "shared", "arithmetic"];
 
 /// Source of the results that warps wait for in a scheduler cycle with the cause
