@@ -1,8 +1,8 @@
-//! Causes of `sm.slots` in words, with what is behind them.
+//! Words for the causes of `sm.slots`, and for the parts of an SM that warps wait for.
 
 use crate::advice::{because, percent};
 use crate::explain::Subject;
-use crate::pipes::{Behind, computes};
+use crate::pipes::{StalledOn, computes};
 use crate::verdict::Bound;
 
 /// Share of the scheduler cycles from which it is named that accesses hold operand collectors.
@@ -11,9 +11,9 @@ const HELD: f64 = 0.05;
 impl Subject<'_> {
     /// A cause of `sm.slots` in words, those that fill the pipes of function units named.
     pub(crate) fn because<'c>(&self, cause: &'c str) -> &'c str {
-        let full = Behind::full_pipes(self.figures);
-        let results = Behind::results(self.figures);
-        let memory = Behind::full_memory(self.figures);
+        let full = StalledOn::full_pipes(self.figures);
+        let results = StalledOn::results(self.figures);
+        let memory = StalledOn::full_memory(self.figures);
         match cause {
             "execution_dependence" if results.units > results.shared.max(results.arithmetic) => {
                 "for results of function units that are taken"
@@ -51,7 +51,7 @@ impl Subject<'_> {
 
     /// Clause on cycles in which instructions that wait for the load/store units keep others out.
     pub(crate) fn held_in_words(&self) -> String {
-        let held = Behind::full_pipes(self.figures).load_store;
+        let held = StalledOn::full_pipes(self.figures).load_store;
         match held >= HELD {
             true => format!(
                 "; in {} of these cycles accesses that wait hold the operand collectors, which keeps \

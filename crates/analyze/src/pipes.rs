@@ -6,9 +6,9 @@ use warploom_config::{GpuSpec, UnitSpecs};
 use warploom_policy::utilisation::sum;
 use warploom_stats::result::Figures;
 
-/// Shares of the scheduler cycles with a cause, by what is behind it.
+/// Shares of the scheduler cycles with a cause, by the part of the SM that warps wait for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Behind {
+pub(crate) struct StalledOn {
     /// Function units take no further instruction.
     pub units: f64,
     /// The load/store unit takes none, or instructions that wait for it hold the operand
@@ -22,7 +22,7 @@ pub(crate) struct Behind {
     pub arithmetic: f64,
 }
 
-impl Behind {
+impl StalledOn {
     /// Causes of full pipes of function units: the division of `execution_pipe`.
     pub(crate) fn full_pipes(figures: &Figures) -> Self {
         let Some(of) = division(figures, "execution_pipe") else {

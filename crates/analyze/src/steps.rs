@@ -35,7 +35,7 @@ const FEWER_SHARED: &str = "access shared memory less often: wider accesses (`fl
                             kept in registers, and several outputs a thread, so that a value that \
                             is read serves all of them";
 
-/// The same where accesses are wide already.
+/// Remedy against many accesses to shared memory that move 8 or 16 bytes a lane already.
 const FEWER_WIDE: &str = "access shared memory less often: values kept in registers, and several \
                           outputs a thread, so that a value that is read serves all of them; \
                           accesses of 8 or 16 bytes a lane take two or four cycles, so that wider \

@@ -38,7 +38,7 @@ use crate::classes::Category;
 use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
-use crate::pipes::Behind;
+use crate::pipes::StalledOn;
 use crate::shared::{SharedWait, conflicts};
 use serde::{Serialize, Serializer};
 use warploom_policy::load_class::thresholds;
@@ -149,12 +149,12 @@ impl Bound {
     pub(crate) fn waits(self, figures: &Figures) -> f64 {
         let share = |cause: &str| figures.stalls.get(cause).copied().unwrap_or(0.0);
         match self {
-            Self::LoadStore => Behind::all(figures).load_store,
-            Self::Units => Behind::all(figures).units,
-            Self::Operands => Behind::all(figures).operands,
+            Self::LoadStore => StalledOn::all(figures).load_store,
+            Self::Units => StalledOn::all(figures).units,
+            Self::Operands => StalledOn::all(figures).operands,
             Self::Loads => share("memory_dependence"),
-            Self::SharedLoads => Behind::all(figures).shared,
-            Self::Arithmetic => Behind::all(figures).arithmetic,
+            Self::SharedLoads => StalledOn::all(figures).shared,
+            Self::Arithmetic => StalledOn::all(figures).arithmetic,
             Self::Barriers | Self::Fences | Self::Atomics => share("barrier"),
             Self::Fetch => share("instruction_buffer"),
             Self::Policy => share("policy"),
@@ -428,7 +428,7 @@ impl<'a> Evidence<'a> {
     /// divided for that: all count for full units, or for the latency of arithmetic, whichever has
     /// more of them.
     fn largest_cause(&self) -> Bound {
-        let results = Behind::results(self.figures);
+        let results = StalledOn::results(self.figures);
         let (units, arithmetic) = (results.units, results.arithmetic);
         let weight = |bound: &Bound| {
             bound.waits(self.figures)

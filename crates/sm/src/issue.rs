@@ -229,7 +229,7 @@ impl Sm {
             let valid = own & self.warps.buffered & !self.warps.flush;
             if ready == 0 {
                 let cause = self.why_not(all, valid, clear);
-                self.count_behind((s, cause), (valid, clear), (now, 1));
+                self.count_stalls((s, cause), (valid, clear), (now, 1));
                 return Ok(cause);
             }
             self.note_held(s, ready, now);

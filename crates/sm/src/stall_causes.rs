@@ -37,11 +37,11 @@ impl Sm {
         }
     }
 
-    /// Counts what is behind a cause for which scheduler `s` does not issue in cycle `now` and in
-    /// the others of `cycles` cycles: what fills the pipes for which the warps of `clear` wait, or
-    /// where the results come from for which those of `valid` wait.
+    /// Counts `cycles` cycles, the first of them `now`, in which scheduler `s` does not issue for
+    /// the same cause, by the part that causes it: the part that fills the pipes for which the
+    /// warps of `clear` wait, or the source of the results for which those of `valid` wait.
     #[inline(always)]
-    pub(crate) fn count_behind(
+    pub(crate) fn count_stalls(
         &mut self,
         (s, cause): (usize, SlotCause),
         of: (WarpMask, WarpMask),
@@ -61,6 +61,7 @@ impl Sm {
         full & bit_of(Pipe::Mem as usize) != 0
     }
 
+    /// The same for causes whose part takes longer to find.
     #[inline(never)]
     fn count_by_division(
         &mut self,

@@ -1,5 +1,5 @@
-//! Parts behind the causes `execution_dependence` and `memory_pipe`: function units that are
-//! taken, loads from shared memory, and arithmetic.
+//! Parts that warps wait for in cycles with the causes `execution_dependence` and `memory_pipe`:
+//! function units that are taken, loads from shared memory, and arithmetic.
 
 use crate::support::{analysed, launched, told};
 use warploom_analyze::Bound;

@@ -251,7 +251,7 @@ impl Sm {
             let cause = self.idle_cause(s);
             self.counters.slots[cause as usize] += cycles;
             let of = (self.valid_warps(s), self.clear_warps(s));
-            self.count_behind((s, cause), of, (Cycle::MAX, cycles));
+            self.count_stalls((s, cause), of, (Cycle::MAX, cycles));
         }
         self.tell_idle(cycles);
     }
