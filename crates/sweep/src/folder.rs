@@ -302,9 +302,23 @@ mod tests {
         file.write_all(b"#!/bin/sh\nexit 7\n").unwrap();
         file.make_executable().unwrap();
         file.finish().unwrap();
-        let status = std::process::Command::new(&path).status().unwrap();
-        assert_eq!(status.code(), Some(7));
+        assert_eq!(exit_code_of(&path), Some(7));
         assert_eq!(names(folder.path()).unwrap(), ["programs"]);
+    }
+
+    /// Exit code of a program. A child that another test starts holds a copy of every open file until
+    /// it executes its own program, so a file that was written meanwhile can be busy for a moment.
+    #[cfg(unix)]
+    fn exit_code_of(program: &Path) -> Option<i32> {
+        for _ in 0..100 {
+            match std::process::Command::new(program).status() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                ended => return ended.unwrap().code(),
+            }
+        }
+        panic!("{} stays open for writing", program.display());
     }
 
     #[test]
