@@ -47,15 +47,28 @@ impl Cells {
         sum.number += 1;
     }
 
+    /// The mean of each panel at the places whose row and column are chosen.
+    pub fn means_of(&self, is_chosen: impl Fn(&str, &str) -> bool) -> impl Iterator<Item = f64> {
+        let chosen = self.sums.iter();
+        let chosen = chosen.filter(move |((row, column), _)| is_chosen(row, column));
+        let sums = chosen.flat_map(|(_, panels)| panels.values());
+        sums.filter_map(|sum| self.mean_of(*sum))
+    }
+
     /// Mean of a row and column in one panel, or over all of them.
     pub fn mean(&self, panel: Option<&[String]>, row: &str, column: &str) -> Option<f64> {
         let panels = self.sums.get(&(row.to_owned(), column.to_owned()))?;
         let meant = panels
             .iter()
             .filter(|(own, _)| panel.is_none_or(|panel| *own == panel));
-        let (sum, number) = meant.fold((0.0, 0), |(sum, number), (_, of)| {
-            (sum + of.sum, number + of.number)
+        let all = meant.fold(Sum::default(), |all, (_, of)| Sum {
+            sum: all.sum + of.sum,
+            number: all.number + of.number,
         });
+        self.mean_of(all)
+    }
+
+    fn mean_of(&self, Sum { sum, number }: Sum) -> Option<f64> {
         let mean = sum / number as f64;
         Some(if self.of_ratios { mean.exp() } else { mean }).filter(|mean| mean.is_finite())
     }

@@ -227,9 +227,29 @@ impl PageBuilder<'_> {
         }
     }
 
+    /// True if all bars of the baseline, in all panels, have a speedup of 1.
+    fn is_baseline_flat(&self) -> bool {
+        let base = |at: usize| {
+            let value = self.sweep.report.baseline.get(&self.sweep.axes[at])?;
+            Some((at, value))
+        };
+        let Some((at, value)) = self.of_bars().and_then(base) else {
+            return false;
+        };
+        let is_row = self.map[0] == Some(at);
+        let is_own = |row: &str, column: &str| {
+            if is_row {
+                row == value
+            } else {
+                column == value
+            }
+        };
+        self.is_ratio() && self.cells.means_of(is_own).all(|speedup| speedup == 1.0)
+    }
+
     /// The rows of a map as groups of bars, after those of speedups their geometric means. There is
-    /// none over groups of which one is the baseline. The baseline itself, whose bars would all
-    /// have the height of the line at 1, has none beside others.
+    /// none over groups of which one is the baseline. The baseline itself, whose bars would have
+    /// the height of the line at 1 in all pictures, has none beside others.
     fn bars(&self, map: HeatMap) -> BarChart {
         let is_whole = |row: &&Vec<Option<f64>>| row.iter().all(Option::is_some);
         let whole: Vec<_> = map.values.iter().filter(is_whole).collect();
@@ -239,16 +259,11 @@ impl PageBuilder<'_> {
             let logarithms = whole.iter().filter_map(|row| row[column]).map(f64::ln);
             (logarithms.sum::<f64>() / whole.len() as f64).exp()
         };
-        let base = self.baseline(self.of_bars()).filter(|_| self.is_ratio());
-        let is_one = |column: usize| {
-            let values = map.values.iter().filter_map(|row| row[column]);
-            values.into_iter().all(|value| value == 1.0)
-        };
-        let is_baseline = |(column, name): &(usize, &String)| {
-            map.columns.len() > 1 && base.as_ref() == Some(*name) && is_one(*column)
-        };
+        let left_out = self
+            .baseline(self.of_bars())
+            .filter(|_| map.columns.len() > 1 && self.is_baseline_flat());
         let columns = map.columns.iter().enumerate();
-        let columns = columns.filter(|column| !is_baseline(column));
+        let columns = columns.filter(|(_, name)| left_out.as_ref() != Some(*name));
         let series = columns.map(|(column, name)| {
             let values = map.values.iter().map(|row| row[column]);
             BarSeries {

@@ -80,7 +80,7 @@ impl PageBuilder<'_> {
             Some(Line {
                 name: series.name.clone(),
                 value: series.values[mean]?,
-                ends: self.ends(told.of, nth, None),
+                ends: self.ends(told.of, &series.name, None),
             })
         };
         (0..all.series.len()).filter_map(line).collect()
@@ -99,7 +99,7 @@ impl PageBuilder<'_> {
                         _ => format!("{group}, {}", series.name),
                     },
                     value: series.values[at]?,
-                    ends: self.ends(told.of, nth, Some(group)),
+                    ends: self.ends(told.of, &series.name, Some(group)),
                 })
             };
             (0..all.series.len()).filter_map(line).collect::<Vec<_>>()
@@ -112,7 +112,7 @@ impl PageBuilder<'_> {
     fn ends(
         &self,
         of: &[Picture],
-        series: usize,
+        series: &str,
         group: Option<&str>,
     ) -> Option<[(f64, String); 2]> {
         let several = of.len() > 1;
@@ -140,11 +140,11 @@ impl PageBuilder<'_> {
 }
 
 /// Bars of a series in a picture of a panel: value, group and panel.
-fn bars_of(picture: &Picture, series: usize, panel: String) -> Vec<(f64, String, String)> {
+fn bars_of(picture: &Picture, series: &str, panel: String) -> Vec<(f64, String, String)> {
     let Chart::Bars(chart) = &picture.chart else {
         return Vec::new();
     };
-    let Some(series) = chart.series.get(series) else {
+    let Some(series) = chart.series.iter().find(|own| own.name == series) else {
         return Vec::new();
     };
     let bars = chart.groups.iter().zip(&series.values);

@@ -149,6 +149,43 @@ fn means_of_many_bars_have_their_ranges() {
     assert!(lines[1].contains(&end), "{end}: {lines:?}");
 }
 
+/// Where the baseline lies in one of the panels, its series has bars in all of them, so that a series
+/// has the same colour and its own range.
+#[test]
+fn a_baseline_in_one_panel_keeps_the_series_of_all() {
+    let axes = "[axes]\ntarget = [\"vectoradd\", \"spmv\", \"nn\"]\nsize = \"test\"\ngpu.sms = [2, 4]\n\
+                sm.warp_scheduler = [\"lrr\", \"two-level\", \"gto\", \"ccws\", \"cawa\", \"rrr\", \
+                \"oldest\", \"daws\", \"mascar\"]\n[report]\nrows = \"warp_scheduler\"\n\
+                columns = \"target\"\npanels = [\"gpu.sms\"]\nchart = \"bars\"\n\
+                baseline = { warp_scheduler = \"lrr\", \"gpu.sms\" = 2 }\n";
+    let folder = folder_of(axes);
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json")).unwrap();
+    let names = |chart: &serde_json::Value| {
+        let series = chart["bars"]["series"].as_array().unwrap().iter();
+        series.map(|of| of["name"].clone()).collect::<Vec<_>>()
+    };
+    let page = json(&page);
+    let charts = page["charts"].as_array().unwrap();
+    assert!(charts.len() == 3 && names(&charts[0]).len() == 9);
+    assert!(charts.iter().all(|chart| names(chart) == names(&charts[0])));
+    let rows = rows(folder.path());
+    for scheduler in ["lrr", "gto", "mascar"] {
+        let own = rows
+            .values()
+            .filter(|row| row["sm.warp_scheduler"] == scheduler);
+        let least = own.map(|row| row_number(row, "speedup"));
+        let least = least.min_by(f64::total_cmp).unwrap();
+        let line = ran.out.lines().find(|line| {
+            let mut words = line.split_whitespace();
+            words.next() == Some(scheduler)
+        });
+        let told = format!(" {least:.3} (");
+        assert!(line.unwrap().contains(&told), "{told}: {}", ran.out);
+    }
+}
+
 /// Machines have pictures of their own, and no mean over them is made unless one asks.
 #[test]
 fn no_mean_over_machines_is_made_unasked() {
@@ -296,6 +333,14 @@ fn a_policy_that_costs_no_time_is_not_the_bound() {
     let (beside, page) = bounds("[\"lrr\", \"two-level\"]");
     assert!(beside[0] == policy && beside[1] != policy, "{beside:?}");
     assert!(page.contains("policy, at no cost"), "{page}");
+    // Runs that differ in the policy's settings show it as well.
+    let text = axes.replace("[2, 3]", "[2, 3, 24]") + "sm.warp_scheduler = \"two-level\"\n";
+    std::fs::write(folder.path().join("study.toml"), text).unwrap();
+    assert_eq!(sweep(folder.path(), &["study.toml"]).status, 0);
+    let rows = super::rows(folder.path());
+    let bounds: Vec<_> = rows.values().map(|row| &row["bound"]).collect();
+    let held: Vec<_> = bounds.iter().map(|bound| **bound == policy).collect();
+    assert_eq!(held.iter().filter(|held| **held).count(), 1, "{bounds:?}");
 }
 
 /// Equal runs have the names that the table has, and the page names them.
