@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use warploom_base::Digest;
 use warploom_lab::{Event, Failed, FigureJob, FigureOutcome, Runner, Store, make};
 use warploom_report::page::Page;
@@ -33,6 +34,11 @@ impl RunnerArgs {
     pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(cores)
+    }
+
+    /// Time between lines of progress, if these were requested.
+    pub fn watch(&self) -> Option<Duration> {
+        self.watch.interval()
     }
 }
 
@@ -79,7 +85,7 @@ pub fn experiment(
     args: &RunnerArgs,
     keeping: Keeping<'_>,
 ) -> Result<Vec<FigureOutcome>, Failure> {
-    let display = RunsDisplay::new(args.watch.interval());
+    let display = RunsDisplay::new(args.watch());
     let counter = keeping.counter();
     let runner = Runner {
         store: keeping.folder().map(open_store).transpose()?,

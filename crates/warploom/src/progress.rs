@@ -17,8 +17,9 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Time between lines of progress where there is no terminal and no request.
 const WITHOUT_TERMINAL: Duration = Duration::from_secs(60);
 const TEMPLATE: &str = "{bar:20} {percent:>3}% of {prefix}  {wide_msg}";
+
 /// Times at which lines of progress are due.
-struct Clock {
+pub struct Clock {
     interval: Duration,
     last: Duration,
 }
@@ -30,7 +31,7 @@ impl Clock {
     }
 
     /// True if a line is due after this time; the next one is due an interval later.
-    fn is_due(&mut self, elapsed: Duration) -> bool {
+    pub fn is_due(&mut self, elapsed: Duration) -> bool {
         let due = elapsed >= self.last + self.interval;
         if due {
             self.last = elapsed;
@@ -40,13 +41,13 @@ impl Clock {
 }
 
 /// Clock of lines at requested times, or once a minute without a terminal, which shows a bar.
-fn lines(watch: Option<Duration>, terminal: bool) -> Option<Clock> {
+pub fn lines(watch: Option<Duration>, terminal: bool) -> Option<Clock> {
     let interval = watch.or((!terminal).then_some(WITHOUT_TERMINAL));
     interval.map(Clock::new)
 }
 
 /// A time such as `2:05:09`.
-fn clock(elapsed: Duration) -> String {
+pub fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     format!("{hours}:{minutes:02}:{seconds:02}")

@@ -367,8 +367,14 @@ fn spinning(turns: &str, limits: &str) -> tempfile::TempDir {
 #[test]
 fn limits_end_a_run_and_no_other() {
     let folder = spinning("10, 2000000000", "[limits]\ntime = \"4s\"");
-    let ran = sweep(folder.path(), &["study.toml"]);
+    let ran = sweep(folder.path(), &["study.toml", "--watch=1"]);
     assert_eq!(ran.status, 1);
+    // Without a terminal, progress is told in lines.
+    assert!(
+        ran.err.contains("of 2 runs; running 2000000000\n"),
+        "{}",
+        ran.err
+    );
     assert!(
         ran.err.contains("2000000000 time: stopped after 4 s"),
         "{}",

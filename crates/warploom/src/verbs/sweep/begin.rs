@@ -255,7 +255,7 @@ fn local(
         job: None,
         start: 0,
     };
-    let display = SweepDisplay::new(sweep.runs);
+    let mut display = SweepDisplay::new(sweep.runs, args.runner.watch());
     let worked = work(
         folder,
         sweep,

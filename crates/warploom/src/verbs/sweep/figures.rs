@@ -74,6 +74,7 @@ pub fn make_figures(
 struct FigureRuns<'a> {
     args: &'a EngineArgs,
     threads: usize,
+    watch: Option<Duration>,
     folder: Folder,
     sweep: Sweep,
     /// Runs of the plan, of all stages so far.
@@ -109,6 +110,7 @@ impl<'a> FigureRuns<'a> {
         Ok(Self {
             args,
             threads: runner.threads(),
+            watch: runner.watch(),
             sweep: Sweep::of_runs(axes, cluster, &build, version, &command_line()),
             folder,
             runs: Vec::new(),
@@ -180,16 +182,16 @@ impl<'a> FigureRuns<'a> {
     /// Lets workers make all runs of the plan.
     fn work(&self, worker: &Worker) -> Result<(), Failure> {
         let begun = begin(&self.folder, worker, &self.sweep, &self.runs)?;
-        let display = SweepDisplay::new(self.sweep.runs);
+        let mut display = SweepDisplay::new(self.sweep.runs, self.watch);
         let worked = match self.args.engine {
-            Some(Engine::Slurm) => self.wait_for_slurm(worker, &display),
-            _ => self.work_here(&display, begun.finished),
+            Some(Engine::Slurm) => self.wait_for_slurm(worker, &mut display),
+            _ => self.work_here(&mut display, begun.finished),
         };
         display.finish();
         worked
     }
 
-    fn work_here(&self, display: &SweepDisplay, before: usize) -> Result<(), Failure> {
+    fn work_here(&self, display: &mut SweepDisplay, before: usize) -> Result<(), Failure> {
         let options = WorkOptions {
             jobs: self.threads,
             wait: true,
@@ -210,7 +212,7 @@ impl<'a> FigureRuns<'a> {
         }
     }
 
-    fn wait_for_slurm(&self, worker: &Worker, display: &SweepDisplay) -> Result<(), Failure> {
+    fn wait_for_slurm(&self, worker: &Worker, display: &mut SweepDisplay) -> Result<(), Failure> {
         let mut reader = StatusReader::default();
         let (mut asked, mut vain, mut ended) = (None::<Instant>, 0, 0);
         loop {
