@@ -51,5 +51,5 @@ pub use resolve::{Base, preset, resolve};
 pub use section::Key;
 pub use sheet::*;
 pub use spec::*;
-pub use unread::UnreadKeys;
+pub use unread::{UnreadKeys, chooser_of};
 pub use value::{NamedValue, Refusal, Rule};

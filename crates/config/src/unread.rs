@@ -84,6 +84,12 @@ impl UnreadKeys {
     }
 }
 
+/// The key that chooses the policy of which `key` is a setting, such as `sm.warp_scheduler` of
+/// `static-limit.warps`. `None` if it is no policy's setting.
+pub fn chooser_of(key: &str) -> Option<String> {
+    policies(&keys()).remove(key).map(|(chooser, _)| chooser)
+}
+
 /// The policy of each key that is a setting of one. Settings are declared after the key that
 /// chooses their policy, in a table with the policy's name.
 fn policies(keys: &[Key]) -> BTreeMap<String, Policy> {
@@ -101,7 +107,7 @@ fn policies(keys: &[Key]) -> BTreeMap<String, Policy> {
 
 #[cfg(test)]
 mod tests {
-    use super::{UnreadKeys, policies};
+    use super::{UnreadKeys, chooser_of, policies};
     use crate::keys::keys;
     use crate::resolve::{Base, preset, resolve};
 
@@ -126,6 +132,11 @@ mod tests {
                 assert!(machine.settings().contains_key(&key.name), "{set} {key:?}");
             }
         }
+        assert_eq!(
+            chooser_of("static-limit.warps").as_deref(),
+            Some("sm.warp_scheduler")
+        );
+        assert_eq!(chooser_of("l1d.sets"), None);
         let (chooser, name) = &policies["static-limit.warps"];
         assert_eq!((&**chooser, &**name), ("sm.warp_scheduler", "static-limit"));
         assert!(!policies.contains_key("l1d.sets"));

@@ -1,6 +1,6 @@
 //! The verdict on a run in a few words.
 
-use warploom_analyze::{Machine, analyze};
+use warploom_analyze::{Bound, Machine, analyze};
 use warploom_config::GpuSpec;
 use warploom_stats::result::{Begun, RunReport};
 
@@ -10,7 +10,8 @@ pub struct RunBound {
     /// Bound of the kernel of the run that took the most cycles, or of several programs together,
     /// as `run --explain` names it, and the one that comes close to it.
     pub name: String,
-    /// Bound if that is the scheduling policy, and holding warps back costs no time.
+    /// Bound if the scheduling policy is one of the bounds in `name`, and holding warps back costs
+    /// no time.
     pub without_policy: Option<&'static str>,
 }
 
@@ -25,8 +26,13 @@ pub fn bound(gpu: &GpuSpec, sustainable: f64, report: &RunReport) -> Option<RunB
         0 | 1 => analysis.longest().0,
         _ => &analysis.whole,
     };
+    let beside = kernel.bound_beside == Some(Bound::Policy);
+    let without_policy = match kernel.bound_without_policy {
+        None => beside.then_some(kernel.bound),
+        next => next,
+    };
     Some(RunBound {
         name: kernel.bounds(),
-        without_policy: kernel.bound_without_policy.map(|bound| bound.name()),
+        without_policy: without_policy.map(Bound::name),
     })
 }

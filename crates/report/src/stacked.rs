@@ -71,8 +71,8 @@ pub struct CausesOf<'a> {
     /// Time of the run over that of its baseline, for the same work: the inverse of its speedup.
     /// `None` without a baseline.
     pub time: Option<f64>,
-    /// True if the policy holds ready warps back, and the run is no slower than another one that
-    /// differs only in the warp scheduler.
+    /// True if the policy holds ready warps back, and the run is no slower than others that differ
+    /// only in the warp scheduler and its settings.
     pub holds_at_no_cost: bool,
 }
 

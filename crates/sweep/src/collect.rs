@@ -110,13 +110,12 @@ pub struct Collector<'a> {
     sweep: &'a Sweep,
     /// Speeds of the baselines, by the values of the other axes.
     baselines: HashMap<Vec<String>, Speed>,
-    /// Schedulers and speeds of the runs that no policy bounds, by the values of all axes but that
-    /// of warp schedulers.
-    not_held: HashMap<Vec<String>, Vec<(Option<String>, Speed)>>,
+    /// Axes of warp schedulers and of their settings.
+    of_schedulers: Vec<usize>,
+    /// Values of these axes and speeds of the runs that no policy bounds, by the values of all
+    /// other axes.
+    not_held: HashMap<Vec<String>, Vec<(Vec<String>, Speed)>>,
 }
-
-/// Axis of warp schedulers.
-const SCHEDULERS: &str = "sm.warp_scheduler";
 
 /// Speed of a run as far as others compare with it.
 #[derive(Clone, Debug)]
@@ -168,15 +167,23 @@ impl Speed {
 
 impl<'a> Collector<'a> {
     /// Prepares the collection. With a baseline, its runs are read, and all runs where schedulers
-    /// are compared.
+    /// are compared: `is_of_scheduler` is true for the axis of warp schedulers and those of their
+    /// settings.
     ///
     /// # Errors
     /// If a file cannot be read.
-    pub fn new(folder: &'a Folder, sweep: &'a Sweep) -> Result<Self, FolderError> {
+    pub fn new(
+        folder: &'a Folder,
+        sweep: &'a Sweep,
+        is_of_scheduler: impl Fn(&str) -> bool,
+    ) -> Result<Self, FolderError> {
         let mut collector = Self {
             folder,
             sweep,
             baselines: HashMap::new(),
+            of_schedulers: (0..sweep.axes.len())
+                .filter(|at| is_of_scheduler(&sweep.axes[*at]))
+                .collect(),
             not_held: HashMap::new(),
         };
         if !collector.has_baseline() && !collector.compares_schedulers() {
@@ -196,8 +203,7 @@ impl<'a> Collector<'a> {
             if collector.compares_schedulers()
                 && record.summary.facts.bound_without_policy.is_none()
             {
-                let others = collector.without_scheduler(&run.values);
-                let scheduler = collector.scheduler(&run.values);
+                let (scheduler, others) = collector.by_scheduler(&run.values);
                 let speeds = collector.not_held.entry(others).or_default();
                 speeds.push((scheduler, speed.clone()));
             }
@@ -208,23 +214,18 @@ impl<'a> Collector<'a> {
         Ok(collector)
     }
 
-    /// True if runs under several warp schedulers are compared.
+    /// True if runs under several warp schedulers, or with several settings of one, are compared.
     fn compares_schedulers(&self) -> bool {
-        self.sweep.axes.iter().any(|axis| axis == SCHEDULERS)
+        !self.of_schedulers.is_empty()
     }
 
-    /// Values of all axes but that of warp schedulers.
-    fn without_scheduler(&self, values: &[String]) -> Vec<String> {
-        let named = self.sweep.axes.iter().zip(values);
-        let others = named.filter(|(axis, _)| *axis != SCHEDULERS);
-        others.map(|(_, value)| value.clone()).collect()
-    }
-
-    /// Value of the axis of warp schedulers, if there is one.
-    fn scheduler(&self, values: &[String]) -> Option<String> {
-        let mut named = self.sweep.axes.iter().zip(values);
-        let found = named.find(|(axis, _)| *axis == SCHEDULERS);
-        found.map(|(_, value)| value.clone())
+    /// Values of the axes of warp schedulers and their settings, and those of all other axes.
+    fn by_scheduler(&self, values: &[String]) -> (Vec<String>, Vec<String>) {
+        let numbered = values.iter().cloned().enumerate();
+        let (own, others): (Vec<_>, Vec<_>) =
+            numbered.partition(|(at, _)| self.of_schedulers.contains(at));
+        let values = |of: Vec<(usize, String)>| of.into_iter().map(|(_, value)| value).collect();
+        (values(own), values(others))
     }
 
     /// The bound of a run whose policy holds ready warps back at no cost, which is another one than
@@ -236,9 +237,8 @@ impl<'a> Collector<'a> {
 
     /// True if what the policy of a run holds back costs no time.
     fn costs_nothing(&self, run: &PlannedRun, summary: &Summary) -> bool {
-        let others = self.not_held.get(&self.without_scheduler(&run.values));
-        let own = self.scheduler(&run.values);
-        let others = others.into_iter().flatten();
+        let (own, others) = self.by_scheduler(&run.values);
+        let others = self.not_held.get(&others).into_iter().flatten();
         let others = others.filter(|(scheduler, _)| *scheduler != own);
         let speed = Speed::of(summary);
         holds_at_no_cost(others.map(|(_, other)| speed.over(other).value))

@@ -7,6 +7,7 @@ use crate::output::{json, note, print, width};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use warploom_config::chooser_of;
 use warploom_report::page::{Cell, Page, csv_line};
 use warploom_report::{
     BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, figures as text_columns, grouped,
@@ -15,6 +16,9 @@ use warploom_report::{
 use warploom_sweep::{
     AxisValues, Collector, Folder, NewFile, PageBuilder, Row, Sweep, Worker, typed, write_whole,
 };
+
+/// Axis of warp schedulers.
+const SCHEDULERS: &str = "sm.warp_scheduler";
 
 /// Number of failures that are told one by one.
 const SHOWN: usize = 5;
@@ -162,7 +166,10 @@ fn write(
     sweep: &Sweep,
     worker: &Worker,
 ) -> Result<(Summary, String, Vec<PathBuf>), Failure> {
-    let collector = Collector::new(folder, sweep)?;
+    let is_of_scheduler = |axis: &str| {
+        axis == SCHEDULERS || chooser_of(axis).is_some_and(|chooser| chooser == SCHEDULERS)
+    };
+    let collector = Collector::new(folder, sweep, is_of_scheduler)?;
     let axes = AxisValues::read(folder, sweep)?;
     let mut tables = Tables::create(folder, sweep, worker, &collector, &axes)?;
     let mut page = PageBuilder::new(folder, sweep, axes, &collector);
