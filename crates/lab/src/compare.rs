@@ -1,5 +1,6 @@
 //! Comparisons: one input, or several at once, on machines that differ in some keys.
 
+mod by_kernel;
 mod columns;
 mod held;
 mod notes;

@@ -1,6 +1,6 @@
 //! Sentences without which a comparison would be misread.
 
-use super::{Comparison, compared, is_cut, is_stopped};
+use super::{Comparison, by_kernel, compared, is_cut, is_stopped};
 use crate::runs::UsedRun;
 use warploom_config::UnreadKeys;
 use warploom_report::{
@@ -25,6 +25,9 @@ impl Comparison {
             notes.extend(cut_runs(&runs));
             notes.extend(self.idle(&runs));
             notes.extend(long_launches(&runs));
+            if self.sample_error.is_none() {
+                notes.extend(by_kernel::told(&runs));
+            }
         }
         notes.extend(silent(&reports));
         notes.extend(equal(&runs, self.sample_error.is_some()));
