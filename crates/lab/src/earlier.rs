@@ -1,9 +1,9 @@
 //! Stored figures of earlier machines: presets whose values have changed since.
 
-use crate::figure::config_value;
 use std::collections::{BTreeMap, BTreeSet};
 use warploom_config::preset;
 use warploom_report::page::Page;
+use warploom_run::config_values;
 use warploom_stats::result::ConfigValue;
 
 /// A key of a preset with another value than when a figure was made.
@@ -23,9 +23,11 @@ pub struct ChangedKey {
 /// that only one of them has are left out: a later build may have more.
 pub fn changed_keys(page: &Page) -> Vec<ChangedKey> {
     let of_preset = |(gpu, then): (&String, &BTreeMap<String, ConfigValue>)| {
-        let settings = preset(gpu).map(|spec| spec.settings()).unwrap_or_default();
+        let settings = preset(gpu)
+            .map(|spec| config_values(&spec))
+            .unwrap_or_default();
         let changed = settings.into_iter().filter_map(|(key, now)| {
-            let (then, now) = (then.get(&key)?.clone(), config_value(now));
+            let then = then.get(&key)?.clone();
             let gpu = gpu.clone();
             (then != now).then_some(ChangedKey {
                 gpu,
@@ -45,17 +47,8 @@ pub(crate) fn sentence(page: &Page) -> Option<String> {
     // Presets that have a base share its keys.
     let each: BTreeSet<_> = changed
         .iter()
-        .map(|of| format!("{} {}, {} today", of.key, shown(&of.then), shown(&of.now)))
+        .map(|of| format!("{} {}, {} today", of.key, of.then, of.now))
         .collect();
     let each = each.into_iter().collect::<Vec<_>>().join("; ");
     (!changed.is_empty()).then(|| format!("{} is of an earlier machine ({each}).", page.figure))
-}
-
-fn shown(value: &ConfigValue) -> String {
-    match value {
-        ConfigValue::Bool(on) => on.to_string(),
-        ConfigValue::Integer(number) => number.to_string(),
-        ConfigValue::Float(number) => number.to_string(),
-        ConfigValue::Text(text) => text.clone(),
-    }
 }

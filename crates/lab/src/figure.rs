@@ -6,9 +6,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use warploom_config::Setting;
 use warploom_report::Chart;
 use warploom_report::page::{Cell, Configuration, Page, RunLine, Table};
+use warploom_run::config_values;
 use warploom_stats::result::{ConfigValue, Outcome};
 use warploom_workloads::Size;
 
@@ -156,23 +156,10 @@ fn configurations(used: &[UsedRun]) -> Vec<Configuration> {
 fn presets(used: &[UsedRun]) -> BTreeMap<String, BTreeMap<String, ConfigValue>> {
     let mut all = BTreeMap::new();
     for (spec, _) in used {
-        all.entry(spec.machine.gpu.clone()).or_insert_with(|| {
-            let settings = spec.machine.base.settings().into_iter();
-            settings
-                .map(|(key, setting)| (key, config_value(setting)))
-                .collect()
-        });
+        all.entry(spec.machine.gpu.clone())
+            .or_insert_with(|| config_values(&spec.machine.base));
     }
     all
-}
-
-pub(crate) fn config_value(setting: Setting) -> ConfigValue {
-    match setting {
-        Setting::Bool(on) => ConfigValue::Bool(on),
-        Setting::Integer(number) => ConfigValue::Integer(number),
-        Setting::Float(number) => ConfigValue::Float(number),
-        Setting::Text(text) => ConfigValue::Text(text),
-    }
 }
 
 fn run_line((spec, report): &UsedRun) -> RunLine {

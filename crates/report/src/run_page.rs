@@ -137,12 +137,12 @@ fn summary(run: &RunReport, analysis: Option<&Analysis>) -> BTreeMap<String, Cel
         let share = match analysis.kernels.len() {
             ..2 => String::new(),
             _ => format!(
-                "{} takes {} of the cycles. ",
+                "{} takes {} of the cycles.\n",
                 shortened(&kernel.kernel, NAME),
                 percent(Some(share))
             ),
         };
-        let text = share + &kernel.explanation.join(" ");
+        let text = share + &kernel.explanation.join("\n");
         lines.push(("explanation".to_owned(), text));
     }
     if let Some(energy) = &totals.energy {
@@ -353,13 +353,13 @@ mod tests {
     #[test]
     fn names_between_backticks_are_code() {
         let mut page = run_page(&with_windows(), None);
-        let told = "`k<4>` waits (`memory`)".to_owned();
+        let told = "`k<4>` waits (`memory`)\nNext: b".to_owned();
         page.summary
             .insert("explanation".to_owned(), Cell::Text(told));
         page.summary
             .insert("odd".to_owned(), Cell::Text("a ` b <c>".to_owned()));
         let text = html("warploom run", &imprint(), &[page]);
-        assert!(text.contains("<code>k&lt;4&gt;</code> waits (<code>memory</code>)"));
+        assert!(text.contains("<code>k&lt;4&gt;</code> waits (<code>memory</code>)<br>Next: b"));
         assert!(text.contains("a ` b &lt;c&gt;"));
     }
 

@@ -43,6 +43,7 @@ pub use params::ArgError;
 pub use printer::Printer;
 pub use progress::Progress;
 pub use requests::{MarkAction, NoMoreRequests, RequestedHost, Requester, requested_host};
+pub use result::config_values;
 pub use session::{OnEach, OnMachine, Options, RunError, Session, Timed, TimedBlocks};
 pub use substitute::Substituted;
 pub use warploom_exec::{

@@ -54,14 +54,10 @@ impl State for Summary {
 
 impl Summary {
     pub fn new(spec: &GpuSpec, command: &str) -> Self {
-        let config = spec
-            .settings()
-            .into_iter()
-            .map(|(key, value)| (key, config_value(value)));
         Self {
             gpu: Gpu {
                 name: spec.name.clone(),
-                config: config.collect(),
+                config: config_values(spec),
             },
             config_digest: spec.digest(),
             command: command.to_owned(),
@@ -234,6 +230,14 @@ impl Summary {
             digest,
         }
     }
+}
+
+/// Values of all keys of a machine, as results have them.
+pub fn config_values(spec: &GpuSpec) -> BTreeMap<String, ConfigValue> {
+    let settings = spec.settings().into_iter();
+    settings
+        .map(|(key, setting)| (key, config_value(setting)))
+        .collect()
 }
 
 fn config_value(setting: Setting) -> ConfigValue {

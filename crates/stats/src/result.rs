@@ -158,6 +158,17 @@ pub enum ConfigValue {
     Text(String),
 }
 
+impl std::fmt::Display for ConfigValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(on) => on.fmt(f),
+            Self::Integer(number) => number.fmt(f),
+            Self::Float(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 /// Size in three dimensions, as `[x, y, z]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct Size(pub [u32; 3]);

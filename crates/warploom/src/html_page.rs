@@ -2,9 +2,11 @@
 
 use std::time::SystemTime;
 use warploom_analyze::{Machine, analyze};
-use warploom_config::GpuSpec;
+use warploom_config::{GpuSpec, preset};
+use warploom_report::page::Page;
 use warploom_report::{Imprint, html, run_page};
-use warploom_stats::result::RunReport;
+use warploom_run::config_values;
+use warploom_stats::result::{Gpu, RunReport};
 
 /// Time and place of a page that is made now.
 pub fn imprint() -> Imprint {
@@ -19,8 +21,27 @@ pub fn imprint() -> Imprint {
 pub fn of_run(gpu: &GpuSpec, result: &RunReport) -> String {
     let machine = Machine::new(gpu, warploom_noc::sustainable(gpu));
     let analysis = analyze(&machine, result);
-    let page = run_page(result, analysis.as_ref());
+    let mut page = run_page(result, analysis.as_ref());
+    tell_changes(&mut page, &result.gpu);
     html(&result.command, &imprint(), &[page])
+}
+
+/// Tells the keys of a page's only machine that its preset has with other values or not at all,
+/// beside all keys of the preset. A machine that has no preset's name stays as it is.
+fn tell_changes(page: &mut Page, gpu: &Gpu) {
+    let Ok(preset) = preset(&gpu.name) else {
+        return;
+    };
+    let keys = config_values(&preset);
+    let changed = gpu.config.iter();
+    let changed = changed.filter(|(key, value)| keys.get(*key) != Some(*value));
+    let changed: Vec<String> = changed
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    for configuration in &mut page.configurations {
+        configuration.overrides.clone_from(&changed);
+    }
+    page.presets.insert(gpu.name.clone(), keys);
 }
 
 /// Description of this computer: processor, cores, operating system.

@@ -57,23 +57,13 @@ fn title(name: &str, keys: &Keys, earlier: &[Machine<'_>]) -> String {
     };
     let different: Vec<_> = keys.iter().filter(differs).collect();
     let named = different.iter().take(NAMED);
-    let named = named.map(|(key, value)| format!("{key} = {}", written(value)));
+    let named = named.map(|(key, value)| format!("{key} = {value}"));
     let named: Vec<String> = named.collect();
     let more = match different.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     format!("{name} with {}{more}", named.join(", "))
-}
-
-/// Text of a value, as the list of keys shows it.
-fn written(value: &ConfigValue) -> String {
-    match value {
-        ConfigValue::Bool(on) => on.to_string(),
-        ConfigValue::Integer(number) => number.to_string(),
-        ConfigValue::Float(number) => format!("{number:?}"),
-        ConfigValue::Text(text) => text.clone(),
-    }
 }
 
 impl Machine<'_> {

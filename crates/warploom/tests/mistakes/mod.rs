@@ -215,6 +215,17 @@ fn a_page_of_a_short_run_has_many_windows() {
     assert!(page.contains("in windows of 100 cycles"));
 }
 
+/// The page of a run names the keys that its preset has with other values, beside the preset's.
+#[test]
+fn a_page_of_a_run_tells_changed_keys() {
+    let folder = folder();
+    let set = ["--set", "l1d.sets=64", "--html", "page.html"];
+    let ran = warploom_in(folder.path(), &[&BLUR[..], &set].concat());
+    assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert_eq!(page.matches("l1d.sets=64</").count(), 1, "{page}");
+}
+
 /// A null pointer, and a number where data is needed, are named by the place of the argument.
 #[test]
 fn an_argument_that_is_no_buffer_is_named() {

@@ -221,7 +221,7 @@ fn keys_only(owner: &str, page: &Page, other: &Page) -> Option<String> {
     let defaults = keys();
     let is_default = |key: &str, value: &ConfigValue| {
         let known = defaults.iter().find(|known| known.name == key);
-        known.and_then(|known| known.default) == Some(written(value).as_str())
+        known.and_then(|known| known.default) == Some(value.to_string().as_str())
     };
     let set = beyond.iter().filter(|(key, value)| !is_default(key, value));
     let set: BTreeSet<&str> = set.map(|(key, _)| *key).collect();
@@ -243,16 +243,6 @@ fn keys_only(owner: &str, page: &Page, other: &Page) -> Option<String> {
         (count, _) => Some(format!(
             "only {owner} has {count} keys more, of which these are not at their defaults: {named}"
         )),
-    }
-}
-
-/// A value as it is written in the list of keys.
-fn written(value: &ConfigValue) -> String {
-    match value {
-        ConfigValue::Bool(on) => on.to_string(),
-        ConfigValue::Integer(number) => number.to_string(),
-        ConfigValue::Float(number) => number.to_string(),
-        ConfigValue::Text(text) => text.clone(),
     }
 }
 
