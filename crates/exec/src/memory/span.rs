@@ -135,6 +135,29 @@ impl Span {
     }
 }
 
+/// Address of the first of 32 consecutive, aligned words. `None` for other addresses.
+#[inline(always)]
+pub(crate) fn row_of(addrs: &[u64; WARP_SIZE]) -> Option<u64> {
+    // As in `Span::of_halves`, the compiler must not know the offsets.
+    let (first, row) = (addrs[0], black_box(&WHOLE_ROW));
+    let mut unlike = first & (WORD - 1);
+    for lane in 0..WARP_SIZE {
+        unlike |= addrs[lane] ^ first.wrapping_add(row[lane]);
+    }
+    (unlike == 0).then_some(first)
+}
+
+/// Offset in bytes of each of 32 consecutive words from the first.
+const WHOLE_ROW: [u64; WARP_SIZE] = {
+    let mut row = [0; WARP_SIZE];
+    let mut lane = 0;
+    while lane < WARP_SIZE {
+        row[lane] = lane as u64 * WORD;
+        lane += 1;
+    }
+    row
+};
+
 /// Offset in bytes of each of half a warp's consecutive words from the first.
 const ROW: [u64; HALF] = {
     let mut row = [0; HALF];
@@ -165,7 +188,7 @@ fn differing_bits(addrs: &[u64; WARP_SIZE], first: u64, mask: LaneMask) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{HALF, Span, WORD};
+    use super::{HALF, Span, WORD, row_of};
     use warploom_base::{LaneMask, Rng, WARP_SIZE};
 
     /// Word addresses with a regular layout, some with one irregular lane, or random ones.
@@ -207,6 +230,8 @@ mod tests {
             let row = |lane: usize| addrs[lane] == addrs[0] + lane as u64 * WORD;
             let is_row = mask == LaneMask::MAX && (0..WARP_SIZE).all(row);
             assert_eq!(span.is_row(), is_row);
+            let whole = (0..WARP_SIZE).all(row).then_some(addrs[0]);
+            assert_eq!(row_of(&addrs), whole);
             if let Some(parts) = span.halves {
                 let place = |lane: usize| {
                     let step = if parts[lane / HALF].row { WORD } else { 0 };

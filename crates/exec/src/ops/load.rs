@@ -5,17 +5,21 @@ use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
 use crate::memory::device::PAGE_BYTES;
 use crate::memory::effect::MemKind;
-use crate::memory::span::{HALF, HalfWarp, Span};
+use crate::memory::span::{HALF, HalfWarp, Span, row_of};
 use crate::ops::access::{Access, LANE_BYTES};
 use crate::ops::store::{WORD, is_word};
 use crate::peer_access::PeerAct;
-use crate::state::registers::Lanes32;
+use crate::state::registers::{Lanes32, map_lanes};
 use std::hint::black_box;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_ir::{CacheOp, Dst, MemSpace, MemTy, Op, Src};
+use warploom_ir::{CacheOp, Dst, GLOBAL_BASE, MemSpace, MemTy, Op, Src};
 
 /// Number of words in a page.
 const PAGE_WORDS: usize = PAGE_BYTES / 4;
+/// Number of bytes of 32 consecutive words.
+const ROW_BYTES: usize = 4 * WARP_SIZE;
+/// Contents of a page that was never touched.
+const UNTOUCHED: &[u8; PAGE_BYTES] = &[0; PAGE_BYTES];
 
 /// Extends an element to the width of its register.
 #[inline(always)]
@@ -30,7 +34,7 @@ pub(crate) fn extend(raw: u64, ty: MemTy) -> u64 {
 
 /// Up to eight bytes as a number.
 #[inline(always)]
-fn number_of(bytes: &[u8]) -> u64 {
+pub(crate) fn number_of(bytes: &[u8]) -> u64 {
     // The usual sizes become single loads.
     if let Ok(double) = bytes.try_into() {
         return u64::from_le_bytes(double);
@@ -112,6 +116,10 @@ impl InstExec<'_, '_> {
     /// Executes the instruction `ld`.
     #[inline(always)]
     pub fn load(&mut self, space: MemSpace, ty: MemTy, cache_op: CacheOp) -> Exec {
+        let global = matches!(space, MemSpace::Global | MemSpace::Generic);
+        if global && is_word(ty) && self.load_row(cache_op) {
+            return Ok(());
+        }
         self.addresses();
         let mut access = Access::new(space, MemKind::Load, ty);
         if access.bytes > LANE_BYTES || ty.bytes > 8 {
@@ -136,6 +144,51 @@ impl InstExec<'_, '_> {
         } else {
             self.load_slowly(access.space, ty)
         }
+    }
+
+    /// Executes the usual load: 32 consecutive words of global memory, in one page that belongs to
+    /// one allocation and of which this SM has stored none of these words. Returns false without
+    /// any effect for other loads.
+    #[inline(always)]
+    fn load_row(&mut self, cache_op: CacheOp) -> bool {
+        let (Src::Reg(reg), Dst::Reg(dst)) = (self.inst.src[0], self.inst.dst[0]) else {
+            return false;
+        };
+        let image = self.port.image;
+        if self.mask != LaneMask::MAX || !self.inst.wide_addr || self.ctx.checks.uninitialised {
+            return false;
+        }
+        let base = self.warp.regs.r64(usize::from(reg.0));
+        if base[1] != base[0].wrapping_add(4) {
+            return false;
+        }
+        let offset = i64::from(self.inst.imm);
+        let addrs = map_lanes(base, |base| base.wrapping_add_signed(offset));
+        let Some(first) = row_of(&addrs).filter(|first| *first >= GLOBAL_BASE) else {
+            return false;
+        };
+        let (live, page) = image.page(self.ctx.asid, first);
+        let log = &self.port.log;
+        if !live || !log.is_empty() && log.may_touch(first, ROW_BYTES) {
+            return false;
+        }
+        let at = first as usize % PAGE_BYTES;
+        let Some(words) = page.unwrap_or(UNTOUCHED).get(at..at + ROW_BYTES) else {
+            return false;
+        };
+        self.out.addrs = addrs;
+        let access = Access::new(MemSpace::Global, MemKind::Load, WORD);
+        self.memory_effect(access, cache_op, true);
+        self.out.halves = Some([0, 1].map(|half| HalfWarp {
+            first: first + half * (ROW_BYTES as u64 / 2),
+            row: true,
+        }));
+        let lanes = self.warp.regs.r32_mut(usize::from(dst.0));
+        bytemuck::bytes_of_mut(lanes).copy_from_slice(words);
+        for word in lanes {
+            *word = u32::from_le(*word);
+        }
+        true
     }
 
     /// Repeats a load in its lanes of global memory, whose addresses are already resolved.
@@ -208,7 +261,6 @@ impl InstExec<'_, '_> {
     /// Loads elements from one page, which is untouched if `page` is `None`.
     #[inline(always)]
     fn load_page(&mut self, span: &Span, page: Option<&[u8; PAGE_BYTES]>, ty: MemTy) {
-        const UNTOUCHED: &[u8; PAGE_BYTES] = &[0; PAGE_BYTES];
         let page = page.unwrap_or(UNTOUCHED);
         if is_word(ty)
             && let Ok(words) = bytemuck::try_cast_slice::<u8, u32>(page)
