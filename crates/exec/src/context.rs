@@ -68,6 +68,14 @@ impl LaunchContext {
         }
     }
 
+    /// The launch with other code of the same length.
+    pub(crate) fn with_code(launch: KernelLaunch, code: Vec<Decoded>) -> Self {
+        Self {
+            launch,
+            code: code.into(),
+        }
+    }
+
     /// How far SMs may run ahead of each other in the kernel: as its most demanding instruction
     /// allows.
     pub fn lookahead(&self) -> Lookahead {

@@ -16,7 +16,8 @@ use crate::ops::load::load;
 use crate::ops::moves::mov;
 use crate::ops::special_register::mov_special;
 use crate::ops::store::store;
-use rows::may_be_in_row;
+pub(crate) use rows::{Between, is_in_row};
+use rows::{between_rows, may_be_in_row};
 use warploom_ir::{CacheOp, Dst, Inst, Op, Program, Src};
 
 /// An instruction with its handler, in one cache line of the host.
@@ -36,8 +37,11 @@ pub(crate) struct Decoded {
     pub polls: bool,
     /// True if the instruction loads or stores.
     pub accesses_memory: bool,
-    /// True for a branch to one target.
-    pub branches: bool,
+    /// True if the handler needs nothing but the lanes of the warp: the instruction has no guard,
+    /// reads no special register that is computed before, and does not access memory.
+    pub is_plain: bool,
+    /// Kind of the instruction, if it stands between rows and is executed together with them.
+    pub between: Option<Between>,
     /// Number of instructions from this one on that form a row (see [`crate::row`]); 0 if this one
     /// is in no row.
     pub row: u16,
@@ -46,10 +50,15 @@ pub(crate) struct Decoded {
 const _: () = assert!(size_of::<Decoded>() == 64);
 
 impl Decoded {
-    /// True if a row, or a branch between rows, begins here.
+    /// True if [`is_plain`](Self::is_plain) has to be set.
+    pub fn calls_only(&self) -> bool {
+        self.inst.guard.is_none() && !self.reads_special && !self.accesses_memory
+    }
+
+    /// True if a row, or an instruction between rows, begins here.
     #[inline(always)]
     pub fn starts_row(&self) -> bool {
-        self.row > 0 || self.branches
+        self.row > 0 || self.between.is_some()
     }
 }
 
@@ -67,17 +76,22 @@ pub(crate) fn decode(program: &Program, isa: VectorIsa) -> Vec<Decoded> {
     let decoded = |(at, &inst): (usize, &Inst)| {
         let (control, special) = (control_handler(inst.op), mov_special(&inst, isa));
         let reads_special = inst.src.iter().any(|src| matches!(src, Src::Special(_)));
-        Decoded {
+        let reads_special = reads_special && special.is_none();
+        let accesses_memory = matches!(inst.op, Op::Ld(..) | Op::St(..));
+        let mut decoded = Decoded {
             handler: (control.or(special)).unwrap_or_else(|| handler_of(inst.op, isa)),
-            reads_special: reads_special && special.is_none(),
+            reads_special,
             sets_pc: control.is_some(),
             polls: loop_start(program, &inst)
                 .is_some_and(|start| start <= at && before[start] < before[at]),
-            branches: matches!(inst.op, Op::Bra(_)),
-            accesses_memory: matches!(inst.op, Op::Ld(..) | Op::St(..)),
+            accesses_memory,
+            is_plain: false,
+            between: between_rows(&inst),
             row: 0,
             inst,
-        }
+        };
+        decoded.is_plain = decoded.calls_only();
+        decoded
     };
     let mut code: Vec<Decoded> = program.insts.iter().enumerate().map(decoded).collect();
     measure_rows(program, &mut code);

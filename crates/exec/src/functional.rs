@@ -8,6 +8,7 @@ mod resident;
 
 use crate::context::LaunchContext;
 use crate::fault::{Fault, FindingReport};
+use crate::fold::folded;
 use crate::memory::atomic::{AtomicMode, apply_atomic};
 use crate::memory::device::DeviceMemory;
 use crate::memory::write_log::{MemPort, WriteLog};
@@ -62,6 +63,14 @@ impl Default for FunctionalOptions {
             watch_after: 1024,
             max_findings: 64,
         }
+    }
+}
+
+impl FunctionalOptions {
+    /// Number of blocks of a launch that run.
+    fn blocks(&self, ctx: &LaunchContext) -> u64 {
+        let end = ctx.grid().count().min(self.end_block);
+        end.saturating_sub(self.first_block)
     }
 }
 
@@ -142,6 +151,8 @@ pub type Poll<'a> = &'a mut dyn FnMut(&FunctionalStats) -> ControlFlow<()>;
 /// State of a functional run.
 struct Driver<'a, O: ?Sized> {
     ctx: &'a LaunchContext,
+    /// True if registers have to be zero when a warp begins.
+    clears: bool,
     memory: &'a mut DeviceMemory,
     options: FunctionalOptions,
     observer: Option<&'a mut O>,
@@ -184,14 +195,18 @@ pub fn run_grid_polled<'a, O: Observer + ?Sized>(
     if let Some(observer) = &mut observer {
         observer.begin(ctx);
     }
+    let follows_all = (observer.as_ref()).is_some_and(|observer| observer.follows_all());
+    let folded = match follows_all {
+        true => None,
+        false => folded(ctx, options.blocks(ctx)),
+    };
     let (log, out, stats) = Default::default();
     let mut driver = Driver {
-        ctx,
+        ctx: folded.as_ref().map_or(ctx, |folded| &folded.ctx),
+        clears: !folded.as_ref().is_some_and(|folded| folded.writes_first),
         memory,
         options,
-        follows_all: observer
-            .as_ref()
-            .is_some_and(|observer| observer.follows_all()),
+        follows_all,
         observer,
         poll,
         log,
@@ -285,7 +300,7 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
         }
         for index in 0..all[nth].warps.len() {
             if index == all[nth].begun {
-                all[nth].begin_warp(self.ctx);
+                all[nth].begin_warp(self.ctx, self.clears);
             }
             let mut left = self.options.quantum;
             while left > 0 && all[nth].warps[index].can_step() {
@@ -464,6 +479,9 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
         };
         if let Some(observer) = &mut self.observer {
             observer.stepped(block_rank, index, &self.out);
+            if !self.follows_all {
+                observer.passed(self.out.pc, 1);
+            }
         }
         Ok(1)
     }
@@ -476,7 +494,7 @@ impl<O: Observer + ?Sized> Driver<'_, O> {
         match self.out.effect {
             Effect::Barrier(arrival) => {
                 if let BarrierOutcome::Release(release) =
-                    block.barriers.arrive(index as u32, &arrival)
+                    block.barriers.arrive_quickly(index as u32, &arrival)
                 {
                     release_warps(warps, &release);
                 }

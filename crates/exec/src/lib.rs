@@ -23,6 +23,7 @@
 mod context;
 mod decode;
 mod fault;
+mod fold;
 mod functional;
 mod handler;
 mod host_isa;

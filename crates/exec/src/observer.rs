@@ -14,13 +14,14 @@ pub trait Observer {
     fn stepped(&mut self, block: u64, warp: u32, out: &StepOut);
 
     /// True if [`stepped`](Self::stepped) has to be called for every instruction. Otherwise it is
-    /// not called for some of those that neither load nor store and concern no other warp.
+    /// called only for those that access memory, but not for all loads of parameters, and for some
+    /// others.
     fn follows_all(&self) -> bool {
         true
     }
 
     /// Called after a warp executed `count` instructions from `first` on, if the observer does not
-    /// follow all. [`stepped`](Self::stepped) has been called for those that access memory.
+    /// follow all. [`stepped`](Self::stepped) has been called for some of them.
     fn passed(&mut self, _first: Pc, _count: u32) {}
 
     /// Called when every warp of a block has exited.

@@ -1,9 +1,9 @@
 //! Rows of instructions, which follow each other and concern no other warp, except through memory.
-//! Without timing, rows and the branches between them are executed in one loop, which takes a
-//! fraction of the time of as many calls of [`step`](crate::step()).
+//! Without timing, rows and the branches, barriers and exits between them are executed in one loop,
+//! which takes a fraction of the time of as many calls of [`step`](crate::step()).
 
 use crate::context::LaunchContext;
-use crate::decode::Decoded;
+use crate::decode::{Between, Decoded};
 use crate::fault::Fault;
 use crate::inst::InstExec;
 use crate::memory::write_log::MemPort;
@@ -25,10 +25,17 @@ impl Executed {
     #[inline(always)]
     fn add(&mut self, mask: LaneMask) {
         self.instructions += 1;
-        self.threads += match mask {
-            LaneMask::MAX => WARP_SIZE as u64,
-            some => u64::from(some.count_ones()),
-        };
+        self.threads += lane_count(mask);
+    }
+}
+
+/// Number of lanes of a mask. Most masks are full or empty.
+#[inline(always)]
+fn lane_count(mask: LaneMask) -> u64 {
+    match mask {
+        LaneMask::MAX => WARP_SIZE as u64,
+        0 => 0,
+        some => u64::from(some.count_ones()),
     }
 }
 
@@ -43,7 +50,7 @@ pub(crate) struct Watcher<'a, O: ?Sized> {
 
 impl<O: Observer + ?Sized> Watcher<'_, O> {
     #[inline(always)]
-    fn accessed(&mut self, out: &StepOut) {
+    fn stepped(&mut self, out: &StepOut) {
         if let Some(observer) = &mut self.observer {
             observer.stepped(self.block, self.warp, out);
         }
@@ -57,8 +64,9 @@ impl<O: Observer + ?Sized> Watcher<'_, O> {
     }
 }
 
-/// Executes rows and branches of a warp, at most `most` instructions, up to one that has to be
-/// executed as a step, an access with a finding, or one to memory of other blocks.
+/// Executes rows of a warp and the instructions between them, at most `most`, up to one that has to
+/// be executed as a step, a barrier, an exit, an access with a finding, or one to memory of other
+/// blocks.
 ///
 /// # Errors
 /// Returns a [`Fault`] if the simulated program cannot continue.
@@ -98,20 +106,34 @@ pub(crate) fn execute_rows<O: Observer + ?Sized>(
         && machine.warp.pending.is_none()
         && let Some((first, lanes)) = machine.warp.stack.top()
         && let Some(row) = code.get(first.index()..)
-        && let Some(next) = row.first().filter(|next| next.starts_row())
+        && let Some(next) = row.first()
     {
-        let left = (most - done.instructions).min(machine.warp.stack.before_reconvergence());
-        let row = &row[..left.min(next.row.into()) as usize];
+        let place = (first, lanes);
         machine.out.stack_active = lanes;
-        let count = if row.is_empty() {
-            machine.take_branch(next, (first, lanes), &mut done)?;
-            1
-        } else {
-            machine.run(row, (first, lanes), &mut done, &mut watcher)?
-        };
-        watcher.passed(first, count);
-        if machine.out.finding.is_some() || !machine.out.peers.is_empty() {
-            break;
+        if next.row > 0 {
+            let left = (most - done.instructions).min(machine.warp.stack.before_reconvergence());
+            let row = &row[..left.min(next.row.into()) as usize];
+            let count = machine.run(row, place, &mut done, &mut watcher)?;
+            watcher.passed(first, count);
+            if machine.out.finding.is_some() || !machine.out.peers.is_empty() {
+                break;
+            }
+            continue;
+        }
+        match next.between {
+            Some(Between::Branch) => {
+                machine.take_branch(next, place, &mut done)?;
+                watcher.passed(first, 1);
+            }
+            Some(Between::Barrier) if !machine.is_whole(lanes) => break,
+            Some(Between::Barrier | Between::Exit) => {
+                let tells_others = machine.take_step(next, place, &mut done)?;
+                watcher.passed(first, 1);
+                if tells_others {
+                    break;
+                }
+            }
+            None => break,
         }
     }
     Ok(done)
@@ -128,23 +150,32 @@ impl<'a> InstExec<'a, '_> {
         done: &mut Executed,
         watcher: &mut Watcher<'_, O>,
     ) -> Result<u32, Fault> {
-        let mut pc = first;
+        let (mut at, mut idle) = (first, 0);
         for decoded in row {
-            let mask = self.begin(decoded, (pc, lanes), done);
-            pc.0 += 1;
-            if mask == 0 {
+            (self.inst, self.pc, self.mask) = (&decoded.inst, at, lanes);
+            at.0 += 1;
+            if decoded.is_plain {
+                self.call_handler(decoded)?;
+                continue;
+            }
+            self.prepare(decoded);
+            idle += lane_count(lanes ^ self.mask);
+            if self.mask == 0 {
                 continue;
             }
             self.call_handler(decoded)?;
             if decoded.accesses_memory {
-                watcher.accessed(self.out);
+                watcher.stepped(self.out);
                 if self.out.finding.is_some() || !self.out.peers.is_empty() {
                     break;
                 }
             }
         }
         self.fall_through();
-        Ok(pc.0 - first.0)
+        let count = at.0 - first.0;
+        done.instructions += count;
+        done.threads += u64::from(count) * lane_count(lanes) - idle;
+        Ok(count)
     }
 
     /// Executes a branch between rows.
@@ -152,32 +183,46 @@ impl<'a> InstExec<'a, '_> {
     fn take_branch(
         &mut self,
         branch: &'a Decoded,
-        at: (Pc, LaneMask),
+        (pc, lanes): (Pc, LaneMask),
         done: &mut Executed,
     ) -> Result<(), Fault> {
-        self.begin(branch, at, done);
+        (self.inst, self.pc, self.mask) = (&branch.inst, pc, lanes);
+        self.mask &= guard_mask(&branch.inst, self.warp);
+        done.add(self.mask);
         self.polls = branch.polls;
         self.call_handler(branch)
     }
 
-    /// Turns to the instruction at `pc` for lanes of the stack's top entry. Returns its active
-    /// lanes.
+    /// Executes a barrier or an exit between rows. Returns true if other warps may be concerned.
     #[inline(always)]
-    fn begin(
+    fn take_step(
         &mut self,
         decoded: &'a Decoded,
         (pc, lanes): (Pc, LaneMask),
         done: &mut Executed,
-    ) -> LaneMask {
-        let mask = lanes & guard_mask(&decoded.inst, self.warp);
-        (self.inst, self.pc, self.mask) = (&decoded.inst, pc, mask);
-        done.add(mask);
+    ) -> Result<bool, Fault> {
+        (self.inst, self.pc, self.mask) = (&decoded.inst, pc, lanes);
+        self.mask &= guard_mask(&decoded.inst, self.warp);
+        done.add(self.mask);
+        self.out.effect = Effect::None;
+        (self.out.pc, self.out.active) = (pc, self.mask);
+        if self.sync_block() {
+            return Ok(true);
+        }
+        self.call_handler(decoded)?;
+        Ok(matches!(self.out.effect, Effect::Barrier(_) | Effect::Exit))
+    }
+
+    /// Prepares an instruction that is more than its handler: the lanes for which its guard holds,
+    /// special registers that it reads, and the report of an access.
+    #[inline(always)]
+    fn prepare(&mut self, decoded: &Decoded) {
+        self.mask &= guard_mask(&decoded.inst, self.warp);
         if decoded.reads_special {
             self.stage_sources();
         }
         if decoded.accesses_memory {
-            (self.out.pc, self.out.active) = (pc, mask);
+            (self.out.pc, self.out.active) = (self.pc, self.mask);
         }
-        mask
     }
 }

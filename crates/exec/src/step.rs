@@ -95,10 +95,18 @@ impl InstExec<'_, '_> {
     /// Executes an instruction of a row in the lanes of its mask, which must not be empty.
     #[inline(always)]
     pub(crate) fn call_handler(&mut self, decoded: &Decoded) -> Result<(), Fault> {
-        decoded.handler.call(self).map_err(|raw| {
-            self.warp.stack.advance(self.pc);
-            self.fault(&raw)
-        })
+        match decoded.handler.call(self) {
+            Ok(()) => Ok(()),
+            Err(raw) => Err(self.failed(&raw)),
+        }
+    }
+
+    /// Puts the warp at an instruction of a row that has failed. Returns its fault.
+    #[cold]
+    #[inline(never)]
+    fn failed(&mut self, raw: &RawFault) -> Fault {
+        self.warp.stack.advance(self.pc);
+        self.fault(raw)
     }
 
     /// Completes a fault with its place, its address and the text of a failed assertion.

@@ -386,7 +386,6 @@ impl Observer for Accesses {
     }
 
     fn stepped(&mut self, block: u64, _: u32, out: &StepOut) {
-        self.fetches.add(out.pc);
         if let Effect::Membar(_) = out.effect {
             self.fence();
         }

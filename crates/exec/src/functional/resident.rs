@@ -20,8 +20,9 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Counts a turn and compares the warp's state with the saved one.
-    fn turn(&mut self, warp: &WarpState, watch_after: u32, woken: u64) {
+    /// Counts a turn. Returns true if the warp's state has to be watched from now on.
+    #[inline(always)]
+    fn turn(&mut self, watch_after: u32, woken: u64) -> bool {
         if self.woken != woken {
             *self = Self {
                 woken,
@@ -29,9 +30,12 @@ impl Watch {
             };
         }
         self.turns = self.turns.saturating_add(1);
-        if self.turns <= watch_after {
-            return;
-        }
+        self.turns > watch_after
+    }
+
+    /// Compares the warp's state with the saved one.
+    #[cold]
+    fn compare(&mut self, warp: &WarpState) {
         let state = warp.fingerprint();
         self.repeats |= self.renew > 0 && state == self.saved;
         if self.turns >= self.renew {
@@ -89,8 +93,12 @@ impl Resident {
     }
 
     /// Counts a turn of a warp.
+    #[inline(always)]
     pub fn turned(&mut self, warp: usize, watch_after: u32) {
-        self.watches[warp].turn(&self.warps[warp], watch_after, self.woken);
+        let watch = &mut self.watches[warp];
+        if watch.turn(watch_after, self.woken) {
+            watch.compare(&self.warps[warp]);
+        }
     }
 
     /// True if every unfinished warp waits or repeats its states.
@@ -101,8 +109,8 @@ impl Resident {
     }
 
     /// Begins the next warp. It takes over the memory of the registers of the warp before, if that
-    /// one has ended: the host's nearest cache has it.
-    pub fn begin_warp(&mut self, ctx: &LaunchContext) {
+    /// one has ended: the host's nearest cache has it. Registers become zero if it `clears`.
+    pub fn begin_warp(&mut self, ctx: &LaunchContext, clears: bool) {
         let index = self.begun;
         self.begun += 1;
         let warps = &mut self.warps[..=index];
@@ -111,7 +119,7 @@ impl Resident {
         {
             std::mem::swap(&mut before.regs, &mut warp.regs);
         }
-        self.warps[index].reset(ctx, &self.block, index as u32);
+        self.warps[index].begin(ctx, index as u32, clears);
     }
 
     /// Restarts the detection of repeating states after an event that other warps may have waited

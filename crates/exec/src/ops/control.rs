@@ -9,7 +9,7 @@ use crate::state::spin::JumpBack;
 use crate::state::stack::{BranchOrder, Choice, Divergence, Returned};
 use crate::state::warp::Pending;
 use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
-use warploom_ir::{BarrierKind, Op, Src};
+use warploom_ir::{BarrierKind, Dst, Op, Src};
 
 impl InstExec<'_, '_> {
     /// Program counter after the instruction.
@@ -286,6 +286,42 @@ impl InstExec<'_, '_> {
         self.set_effect(Effect::Barrier(arrival));
         self.advance_synchronized(&outcome);
         Ok(())
+    }
+
+    /// Executes the usual barrier, for all lanes of the warp that have not exited: a `bar.sync` of
+    /// all threads of the block. Returns false without any effect for other barriers.
+    #[inline(always)]
+    pub(crate) fn sync_block(&mut self) -> bool {
+        const KIND: BarrierKind = BarrierKind::Sync;
+        let (Op::Barrier(KIND), [Src::Const(id), Src::None, Src::None, _]) =
+            (self.inst.op, self.inst.src)
+        else {
+            return false;
+        };
+        let id = self.ctx.consts32[usize::from(id)].0[0];
+        if id >= self.ctx.barriers {
+            return false;
+        }
+        let (id, lanes) = (id as u8, self.mask);
+        let target = ReductionTarget {
+            lanes,
+            dst: Dst::None,
+        };
+        self.warp.pending = Some(Pending::Barrier(PendingBarrier {
+            kind: KIND,
+            id,
+            target,
+        }));
+        self.warp.pending_at = self.pc;
+        self.set_effect(Effect::Barrier(BarrierArrival {
+            kind: KIND,
+            id,
+            threads: None,
+            lanes,
+            votes: 0,
+        }));
+        self.fall_through();
+        true
     }
 
     /// Executes `barrier.cluster.arrive` and `.wait` in a cluster of one block.

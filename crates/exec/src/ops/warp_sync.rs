@@ -157,10 +157,17 @@ impl InstExec<'_, '_> {
     /// [`Self::advance_synchronized`].
     #[inline(always)]
     pub fn synchronize(&mut self) -> SyncOutcome {
-        if self.mask == self.warp.unexited() && !self.checks_lanes() {
+        if self.is_whole(self.mask) {
             return SyncOutcome::Complete;
         }
         self.synchronize_diverged()
+    }
+
+    /// True if these lanes are all that have not exited, so that they wait for no others of the
+    /// warp.
+    #[inline(always)]
+    pub(crate) fn is_whole(&self, lanes: LaneMask) -> bool {
+        lanes == self.warp.unexited() && !self.checks_lanes()
     }
 
     /// True if the launch checks how lanes reach barriers and warp-wide operations.

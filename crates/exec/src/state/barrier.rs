@@ -167,6 +167,28 @@ impl BarrierTable {
         }
     }
 
+    /// Records the arrival of a warp as [`arrive`](Self::arrive) does. The usual arrival, at a
+    /// barrier of all threads of the block, takes a short path.
+    #[inline(always)]
+    pub(crate) fn arrive_quickly(&mut self, warp: u32, arrival: &BarrierArrival) -> BarrierOutcome {
+        let usual = arrival.kind == BarrierKind::Sync && arrival.threads.is_none();
+        if !usual || arrival.id == CLUSTER || self.races.is_some() {
+            return self.arrive(warp, arrival);
+        }
+        let barrier = &mut self.barriers[arrival.id as usize];
+        barrier.arrived |= 1 << warp;
+        if barrier.arrived & self.live == self.live {
+            return self.arrive(warp, arrival);
+        }
+        barrier.arrivals += 1;
+        barrier.waiting |= 1 << warp;
+        barrier.expected = 0;
+        barrier.count += arrival.votes.count_ones();
+        barrier.all &= arrival.votes == arrival.lanes;
+        barrier.any |= arrival.votes != 0;
+        BarrierOutcome::Wait
+    }
+
     /// Completes the barrier if its condition holds.
     fn test(&mut self, id: u8) -> Option<BarrierRelease> {
         let barrier = &self.barriers[id as usize];
@@ -249,6 +271,10 @@ impl BarrierTable {
             self.peers.end();
         } else if self.barriers[usize::from(CLUSTER)].arrived != 0 {
             self.tell_cluster();
+        }
+        let all = self.barriers.iter();
+        if all.fold(0, |any, barrier| any | barrier.arrived) == 0 {
+            return;
         }
         for id in 0..ALL_BARRIERS as u8 {
             let barrier = &self.barriers[id as usize];

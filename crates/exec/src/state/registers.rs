@@ -109,6 +109,11 @@ impl RegFile {
         self.preds.resize(preds, 0);
     }
 
+    /// True if there are as many slots and predicates.
+    pub fn has(&self, slots: usize, preds: usize) -> bool {
+        self.slots.len() == slots && self.preds.len() == preds
+    }
+
     /// Adds the contents to a digest.
     pub fn digest(&self, digest: &mut Digest) {
         digest.bytes(bytemuck::cast_slice(&self.slots));

@@ -87,11 +87,17 @@ impl WarpState {
     /// Turns the state into that of warp `warp_index` of a block at its start. Registers and local
     /// memory become zero.
     pub fn reset(&mut self, ctx: &KernelLaunch, _block: &BlockState, warp_index: u32) {
+        self.begin(ctx, warp_index, true);
+    }
+
+    /// Resets the state, but leaves any contents in registers unless it `clears`.
+    pub(crate) fn begin(&mut self, ctx: &KernelLaunch, warp_index: u32, clears: bool) {
         // One slot more than the code uses, so that a 64-bit view of any slot stays inside.
-        self.regs.reset(
-            ctx.program.reg_slots as usize + 1,
-            ctx.program.preds as usize,
-        );
+        let slots = ctx.program.reg_slots as usize + 1;
+        let preds = ctx.program.preds as usize;
+        if clears || !self.regs.has(slots, preds) {
+            self.regs.reset(slots, preds);
+        }
         self.carry = 0;
         self.exited = 0;
         self.pending = None;
@@ -230,6 +236,9 @@ impl WarpState {
             return;
         }
         self.pending = None;
+        if barrier.target.dst == Dst::None && self.pending_parts.is_empty() {
+            return;
+        }
         self.write_reduction(barrier.kind, barrier.target, release);
         while let Some(part) = self.pending_parts.pop() {
             self.write_reduction(barrier.kind, part, release);

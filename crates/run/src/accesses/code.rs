@@ -41,12 +41,6 @@ impl Fetches {
         }
     }
 
-    /// Adds the fetch of an instruction.
-    #[inline]
-    pub fn add(&mut self, pc: Pc) {
-        self.add_row(pc, 1);
-    }
-
     /// Adds the fetches of `count` instructions that follow each other, at least one.
     #[inline]
     pub fn add_row(&mut self, first: Pc, count: u32) {
@@ -128,7 +122,7 @@ mod tests {
     fn segments_are_in_the_order_of_their_last_fetch() {
         let fetched = |pcs: &[u32]| -> Vec<u64> {
             let mut fetches = Fetches::at(64, 32, 8);
-            pcs.iter().for_each(|pc| fetches.add(Pc(*pc)));
+            pcs.iter().for_each(|pc| fetches.add_row(Pc(*pc), 1));
             let order = fetches.in_order();
             order.iter().map(|fetch| fetch.segment).collect()
         };
@@ -147,7 +141,7 @@ mod tests {
             let first = rng.below(100);
             let count = 1 + rng.below(100 - first);
             row.add_row(Pc(first), count);
-            (first..first + count).for_each(|pc| each.add(Pc(pc)));
+            (first..first + count).for_each(|pc| each.add_row(Pc(pc), 1));
             assert_eq!(row.last, each.last);
         }
     }
@@ -157,7 +151,7 @@ mod tests {
         let mut all = Code::default();
         for (pc, sms) in [(0, [1, 0]), (16, [0, 1]), (0, [0, 1]), (0, [1, 2])] {
             let mut fetches = Fetches::at(0, 32, 8);
-            fetches.add(Pc(pc));
+            fetches.add_row(Pc(pc), 1);
             all.add(fetches.in_order(), sms.to_vec());
         }
         let order: Vec<u64> = all.launches.iter().map(|(all, _)| all[0].segment).collect();

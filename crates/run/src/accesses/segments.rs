@@ -40,6 +40,12 @@ impl Segments {
     /// Finds the segments that all 32 lanes access, whose words have a regular layout.
     pub fn gather_halves(&mut self, halves: [HalfWarp; 2]) {
         self.found.clear();
+        let [low, high] = halves;
+        let is_row = low.row && high.row && high.first == low.first + ROW_BYTES;
+        if is_row && low.first.is_multiple_of(SEGMENT_BYTES) {
+            self.found.push((low.first, u128::MAX));
+            return;
+        }
         for HalfWarp { first, row } in halves {
             let bytes = if row { ROW_BYTES } else { WORD_BYTES };
             let segment = first & !(SEGMENT_BYTES - 1);
@@ -53,8 +59,8 @@ impl Segments {
 
     fn add(&mut self, segment: u64, bytes: u128) {
         // Neighbouring lanes often access one segment.
-        let known = self.found.iter_mut().rev();
-        match known.into_iter().find(|(other, _)| *other == segment) {
+        let mut known = self.found.iter_mut().rev();
+        match known.find(|(other, _)| *other == segment) {
             Some((_, mask)) => *mask |= bytes,
             None => self.found.push((segment, bytes)),
         }

@@ -124,9 +124,6 @@ impl Observer for Caches {
     }
 
     fn stepped(&mut self, block: u64, _: u32, out: &StepOut) {
-        for shared in &mut self.all {
-            shared.accesses.fetches.add(out.pc);
-        }
         if let Some((kind, through_l1)) = gather(&mut self.segments, out) {
             for shared in &mut self.all {
                 for place in self.segments.all() {

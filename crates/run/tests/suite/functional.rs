@@ -5,12 +5,14 @@ use std::ops::ControlFlow;
 use warploom_base::{Dim3, LaneMask, Pc, lanes_of};
 use warploom_config::preset;
 use warploom_exec::{Effect, LaunchContext, Observer, StepOut};
+use warploom_ir::MemSpace;
 use warploom_run::{
     Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options, Session,
 };
 use warploom_stats::result::Outcome;
 
-const BLOCKS: u32 = 5;
+/// Enough for the analysis of the code before its execution.
+const BLOCKS: u32 = 50;
 const THREADS: u32 = 64;
 
 /// A kernel in which every thread writes the square of its number, with a barrier in between.
@@ -51,6 +53,35 @@ LOOP:
     st.global.u32 [%rd2], %r5;
     ret;";
 
+/// A kernel with values that are the same in all threads of a launch: a parameter, an extent,
+/// numbers and copies of them, some of which threads replace by others, or only in a loop.
+const ALIKE: &str = "
+    ld.param.u64 %rd1, [buf];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, %ntid.x;
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r4, %r2, %r1, %r3;
+    mul.wide.u32 %rd3, %r4, 4;
+    add.u64 %rd1, %rd2, %rd3;
+    mov.u32 %r5, 7;
+    mov.u32 %r6, %r5;
+    and.b32 %r7, %r3, 3;
+    setp.gt.u32 %p1, %r7, 1;
+    @%p1 mov.u32 %r5, %r4;
+LOOP:
+    mad.lo.u32 %r6, %r6, 3, %r5;
+    mov.u32 %r5, %r1;
+    sub.u32 %r7, %r7, 1;
+    setp.ge.s32 %p1, %r7, 0;
+    @%p1 bra LOOP;
+    mov.u32 %r2, 5;
+    st.global.u32 [%rd1], %r6;
+    bar.sync 0;
+    mad.lo.u32 %r6, %r2, %r1, %r6;
+    st.global.u32 [%rd1], %r6;
+    ret;";
+
 /// Accesses and numbers of instructions that an observer sees.
 #[derive(Default)]
 struct Seen {
@@ -58,9 +89,9 @@ struct Seen {
     /// Warps that accessed memory: rank of the block, index of the warp, program counter, lanes and
     /// their addresses.
     accesses: Vec<(u64, u32, Pc, LaneMask, Vec<u64>)>,
-    /// Number of instructions of rows, and of others.
-    in_rows: u64,
-    others: u64,
+    /// Number of instructions that were passed, and of those that were followed one by one.
+    passed: u64,
+    followed: u64,
 }
 
 impl Observer for Seen {
@@ -68,12 +99,13 @@ impl Observer for Seen {
 
     fn stepped(&mut self, block: u64, warp: u32, out: &StepOut) {
         let accesses = matches!(out.effect, Effect::Memory(_));
-        if accesses {
+        // Not all loads of parameters are reported.
+        if matches!(out.effect, Effect::Memory(effect) if effect.space != MemSpace::Param) {
             let addrs = lanes_of(out.active).map(|lane| out.addrs[lane]);
             let access = (block, warp, out.pc, out.active, addrs.collect());
             self.accesses.push(access);
         }
-        self.others += u64::from(self.follows_all || !accesses);
+        self.followed += u64::from(self.follows_all || !accesses);
     }
 
     fn follows_all(&self) -> bool {
@@ -81,7 +113,7 @@ impl Observer for Seen {
     }
 
     fn passed(&mut self, _: Pc, count: u32) {
-        self.in_rows += u64::from(count);
+        self.passed += u64::from(count);
     }
 
     fn block_ended(&mut self, _: &LaunchContext, _: u64) {}
@@ -172,28 +204,30 @@ fn values_and_counts_are_those_of_a_timed_run() {
 /// the same accesses, and the program does the same.
 #[test]
 fn rows_of_instructions_do_what_single_ones_do() {
-    let run = |follows_all| {
+    let run = |body, follows_all| {
         let mut seen = Seen {
             follows_all,
             ..Seen::default()
         };
-        let mut program = Program::new(MIXED);
+        let mut program = Program::new(body);
         let run = session().run_observed(&mut program, &mut seen).unwrap();
         (run, seen)
     };
-    let ((rows, of_rows), (single, of_single)) = (run(false), run(true));
-    let unobserved = session().run_functional(&mut Program::new(MIXED)).unwrap();
-    assert_eq!(unobserved.memory, single.memory);
-    assert_eq!(
-        (rows.memory, &rows.launches),
-        (single.memory, &single.launches)
-    );
-    assert_eq!(of_rows.accesses, of_single.accesses);
-    let executed = single.launches[0].1.warp_instructions;
-    assert_eq!((of_single.in_rows, of_single.others), (0, executed));
-    assert_eq!(of_rows.in_rows + of_rows.others, executed);
-    // A barrier, a read of the clock and an exit of each warp are in no row.
-    assert_eq!(of_rows.others, u64::from(BLOCKS * THREADS / 32) * 3);
+    let warps = u64::from(BLOCKS * THREADS / 32);
+    // Of `MIXED`, each warp executes a read of the clock by itself.
+    for (body, by_itself) in [(MIXED, warps), (ALIKE, 0)] {
+        let ((rows, of_rows), (single, of_single)) = (run(body, false), run(body, true));
+        let unobserved = session().run_functional(&mut Program::new(body)).unwrap();
+        assert_eq!(unobserved.memory, single.memory);
+        assert_eq!(
+            (rows.memory, &rows.launches),
+            (single.memory, &single.launches)
+        );
+        assert_eq!(of_rows.accesses, of_single.accesses);
+        let executed = single.launches[0].1.warp_instructions;
+        assert_eq!((of_single.passed, of_single.followed), (0, executed));
+        assert_eq!((of_rows.passed, of_rows.followed), (executed, by_itself));
+    }
 }
 
 /// A block of two warps executes 20 instructions.
@@ -216,7 +250,8 @@ fn first_blocks_are_checked_where_they_wrote() {
     assert_eq!(run(1), (1, 64, false));
     assert_eq!(run(20), (1, 64, false));
     assert_eq!(run(21), (2, 128, false));
-    assert_eq!(run(1000), (5, 320, true));
+    let (blocks, threads) = (BLOCKS.into(), (BLOCKS * THREADS).into());
+    assert_eq!(run(10_000), (blocks, threads, true));
 }
 
 #[test]
