@@ -134,7 +134,7 @@ impl Network {
 
     /// Number of flits of a packet of `bytes` bytes.
     #[inline]
-    fn flits_of(&self, bytes: u32) -> u32 {
+    pub fn flits_of(&self, bytes: u32) -> u32 {
         bytes.div_ceil(self.flit_bytes).max(1)
     }
 

@@ -95,6 +95,8 @@ pub(crate) struct Backend {
     /// True if L2 answers by sectors.
     sectored: bool,
     pub(super) replies: Network,
+    /// By L2 bank: flits of its oldest reply, for which the network had no room; else 0.
+    refused: Vec<u32>,
     #[state(each)]
     pub(crate) partitions: Vec<SubPartition>,
     #[state(each)]
@@ -137,6 +139,7 @@ impl Backend {
             cluster,
             cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
             sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
+            refused: vec![0; subs],
             replies: Network::of_replies(&spec.noc, subs, clusters, spec.gpu.seed.wrapping_add(1)),
             partitions: (0..subs)
                 .map(|i| {
@@ -333,20 +336,30 @@ impl Backend {
 
     /// Injects one reply of each partition into the network. Atomics act here.
     fn inject_replies(&mut self, now: Cycle) {
-        for (p, partition) in self.partitions.iter_mut().enumerate() {
-            let Some(reply) = partition.reply_front() else {
+        let Self {
+            replies, refused, ..
+        } = self;
+        for (p, (bank, refused)) in self.partitions.iter_mut().zip(refused).enumerate() {
+            let Some(reply) = bank.reply_front() else {
                 continue;
             };
+            // In most cycles there is no room for what found none before: only that is looked at.
+            if *refused != 0 && !replies.has_room(p, *refused) {
+                self.reply_stalls += 1;
+                bank.count_reply_stall();
+                continue;
+            }
             let cluster = self.cluster_of[reply.sm.index()] as usize;
             let (kind, bytes) = (reply.kind, reply.reply_bytes());
             let stamp = |reply: &mut Request| reply.returned_at = now as u32;
-            let replies = &mut self.replies;
             let Some(packet) = replies.try_inject(p, cluster, reply, bytes, stamp) else {
+                *refused = replies.flits_of(bytes);
                 self.reply_stalls += 1;
-                partition.count_reply_stall();
+                bank.count_reply_stall();
                 continue;
             };
-            partition.drop_reply();
+            *refused = 0;
+            bank.drop_reply();
             if kind == AccessKind::GlobalAtomic {
                 let reply = Reply::from(replies.content(packet));
                 self.atomics.push(AtomicEvent { at: now, reply });
