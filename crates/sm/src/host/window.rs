@@ -117,7 +117,21 @@ impl Sm {
     #[inline]
     fn may_lack_credits(&self, now: Cycle) -> bool {
         let credits = self.link.credits();
-        self.link.is_short() && (credits == 0 || self.most_to_send(now) > credits)
+        if !self.link.is_short() || self.sends_one_packet_less() {
+            debug_assert!(self.most_to_send(now) <= credits);
+            return false;
+        }
+        credits == 0 || self.most_to_send(now) > credits
+    }
+
+    /// True if nothing goes past the data cache next, and there are credits for all else that a
+    /// cycle sends at most.
+    #[inline]
+    fn sends_one_packet_less(&self) -> bool {
+        let Self { ldst, link, .. } = self;
+        link.credits() + link.most_a_packet() >= link.most_a_cycle()
+            && self.mem_unit_ports == 1
+            && !ldst.bypasses_l1_next()
     }
 
     /// The most flits that cycle `now` sends: the first packet of each queue, and what may be
