@@ -39,7 +39,7 @@ use victims::Victims;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
 use warploom_config::{CacheSpec, GpuSpec, Replacement};
 use warploom_mem::cache::{
-    Accessor, AllocationPolicy, Cache, Level, Replay, ReplayKind, TextureCache,
+    Accessor, AllocationPolicy, Cache, Level, Refusal, Replay, ReplayKind, TextureCache,
 };
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
@@ -148,7 +148,11 @@ impl Ldst {
     /// want with the data cache.
     pub(crate) fn new(spec: &GpuSpec, sm: SmId, warps: usize, interest: L1dInterest) -> Self {
         let style = spec.gpu.style;
-        let banks = spec.sm.l1d_banks.max(1) as usize;
+        // Without a latency, accesses enter no bank.
+        let banks = match spec.sm.l1d_latency_cycles {
+            0 => 0,
+            _ => spec.sm.l1d_banks.max(1) as usize,
+        };
         let seed = spec.gpu.seed.wrapping_add(u64::from(sm.0));
         let cache = |c: &CacheSpec| {
             let mut cache = Cache::unfurnished(c, Level::L1, style, c.ways);
@@ -438,15 +442,26 @@ impl Ldst {
             || matches!(&self.blocked, Some(b) if matches!(b.cause, Cause::NoRoom(_)))
     }
 
-    /// True if the instruction in the dispatch register would fail as in its last attempt, and no
-    /// cache counts that attempt.
+    /// True if the instruction in the dispatch register would fail as in its last attempt.
     #[inline]
-    fn is_still_blocked(&self, link: &Link) -> bool {
+    fn is_still_blocked(&self, now: Cycle, link: &Link) -> bool {
         self.blocked.as_ref().is_some_and(|b| match &b.cause {
-            Cause::Refused(_) | Cause::Parked => false,
+            Cause::Parked => false,
+            Cause::Refused(_, refusal) => self.is_refused_again(now, b, *refusal),
             Cause::NoRoom(request) => !link.can_send(request),
             Cause::FullBank(bank) => self.banks[*bank].delayed.is_full(),
         })
+    }
+
+    /// True if a cache would refuse the blocked access again, and no policy takes part.
+    #[inline]
+    fn is_refused_again(&self, now: Cycle, blocked: &Blocked, refusal: Refusal) -> bool {
+        let cache = match blocked.path {
+            Path::Constant => Some(&self.l1c),
+            _ => self.l1d.as_ref().filter(|_| self.plain_l1d),
+        };
+        cache.is_some_and(|cache| cache.refuses_now(now, refusal, blocked.kind))
+            && !self.parked.is_used()
     }
 
     /// Use of the path to memory, for policies.

@@ -4,6 +4,7 @@
 use super::{Cache, FailReason};
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
+use warploom_base::Cycle;
 use warploom_state::Value;
 
 /// Set of an access whose tags were not looked at.
@@ -22,7 +23,7 @@ pub(super) struct Refused {
 }
 
 /// Identifies a refused access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Value)]
 pub struct Refusal(u32);
 
 impl Refused {
@@ -68,6 +69,17 @@ impl Cache {
     #[inline]
     pub fn still_refuses(&self, refusal: Refusal) -> bool {
         self.refusals == refusal.0 && self.refuses
+    }
+
+    /// True if the last refused access, which is of this kind, would be refused in cycle `now` again
+    /// and for the same reason.
+    #[inline]
+    pub fn refuses_now(&self, now: Cycle, refusal: Refusal, kind: AccessKind) -> bool {
+        // A miss queue that is full is the first reason.
+        let is_first = || self.refused.reason == FailReason::MissQueueFull;
+        self.still_refuses(refusal)
+            && self.data_port_free(now)
+            && (!self.misses.is_full() || !self.rules.sends(kind) || is_first())
     }
 
     /// Notes a change after which the refused access may pass if `may_pass` says so.

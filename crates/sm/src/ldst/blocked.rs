@@ -45,7 +45,7 @@ impl Blocked {
     /// A blocked instruction whose attempts fail for this cause.
     pub(super) fn new(path: Path, kind: AccessKind, cause: Cause) -> Self {
         let why = match cause {
-            Cause::Refused(_) | Cause::Parked => LdstStall::Reservation,
+            Cause::Refused(..) | Cause::Parked => LdstStall::Reservation,
             Cause::NoRoom(_) => LdstStall::Network,
             Cause::FullBank(_) => LdstStall::BankConflict,
         };
@@ -66,7 +66,7 @@ impl Blocked {
     /// Result of each further attempt.
     pub(super) fn outcome(&self) -> Try {
         match self.cause {
-            Cause::Refused(_) | Cause::Parked => Try::Reservation,
+            Cause::Refused(..) | Cause::Parked => Try::Reservation,
             Cause::NoRoom(_) => Try::Network,
             Cause::FullBank(_) => Try::BankConflict,
         }
@@ -89,8 +89,8 @@ pub(super) fn stage_of(path: Path, kind: AccessKind) -> LdstStage {
 /// Cause for which an attempt will fail again in the same way.
 #[derive(Clone, Copy, Debug, Value)]
 pub(super) enum Cause {
-    /// The cache refused the access; it counts every attempt.
-    Refused(FailReason),
+    /// The cache refused the access, and counts every attempt.
+    Refused(FailReason, Refusal),
     /// The network had no room for this request.
     NoRoom(Request),
     /// The bank of this number of the data cache was full.

@@ -16,7 +16,7 @@ impl Sm {
             self.finish_fence(flight);
             return;
         };
-        if self.ldst.is_still_blocked(&self.link) {
+        if self.ldst.is_still_blocked(now, &self.link) {
             return self.count_blocked(1);
         }
         if self.ldst.parked.is_used() && self.waits_or_parks(flight, id) {
@@ -63,7 +63,7 @@ impl Sm {
         };
         let (stage, why) = blocked.counted;
         self.counters.ldst_stalls[stage as usize][why as usize] += times;
-        if let Cause::Refused(reason) = blocked.cause {
+        if let Cause::Refused(reason, _) = blocked.cause {
             let (path, kind) = (blocked.path, blocked.kind);
             let cache = match path {
                 Path::Constant => Some(&mut self.ldst.l1c),

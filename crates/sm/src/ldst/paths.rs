@@ -10,7 +10,7 @@ use crate::scheduler::tell_changing;
 use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::Request;
-use warploom_mem::cache::{Access, AccessOutcome, Cache};
+use warploom_mem::cache::{Access, AccessOutcome, Cache, Refusal};
 
 impl Sm {
     pub(super) fn try_shared(&mut self, id: MemId) -> Try {
@@ -80,7 +80,11 @@ impl Sm {
             sectored_l2: ldst.sectored_l2,
         };
         let access = access(parts, now, &request);
-        self.accessed(id, &request, access, left)
+        let refusal = ldst
+            .l1d
+            .as_ref()
+            .map_or(Refusal::default(), Cache::last_refusal);
+        self.accessed(id, &request, (access, refusal), left)
     }
 
     /// Makes one access of a cache whose look-up takes no time (3.x).
@@ -103,14 +107,22 @@ impl Sm {
             return Try::DataPort;
         }
         let access = cache.access(now, &request);
-        self.accessed(id, &request, access, left)
+        let refusal = cache.last_refusal();
+        self.accessed(id, &request, (access, refusal), left)
     }
 
-    /// Counts the replies to come after an access of a cache whose lookup takes no time.
+    /// Counts the replies to come after an access of a cache whose lookup takes no time. `refusal`
+    /// identifies the access that the cache has refused last.
     #[inline(always)]
-    fn accessed(&mut self, id: MemId, request: &Request, access: Access, left: usize) -> Try {
+    fn accessed(
+        &mut self,
+        id: MemId,
+        request: &Request,
+        (access, refusal): (Access, Refusal),
+        left: usize,
+    ) -> Try {
         if let AccessOutcome::ReservationFail(reason) = access.outcome {
-            return self.block(id, Cause::Refused(reason));
+            return self.block(id, Cause::Refused(reason, refusal));
         }
         if access.outcome != AccessOutcome::Hit || request.kind.is_write() {
             self.line_may_come(request.addr);

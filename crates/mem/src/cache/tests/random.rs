@@ -46,10 +46,11 @@ fn a_line_is_found_again_where_it_is() {
     assert!(found > 1_000, "{found}");
 }
 
-/// A request that is refused without a look at the tags would be refused after a look, too.
+/// A request that is refused without a look at the tags would be refused after a look, too, and an
+/// access that `refuses_now` speaks of is refused for the same reason.
 #[test]
 fn a_request_refused_again_would_be_refused() {
-    let mut refused = 0;
+    let (mut refused, mut known) = (0, 0);
     let back = WritePolicy::WriteBack;
     let writes = [
         (WritePolicy::LocalBackGlobalEvict, WriteAllocate::None),
@@ -73,6 +74,7 @@ fn a_request_refused_again_would_be_refused() {
         });
         let mut below = std::collections::VecDeque::new();
         let mut request = read(0, 32);
+        let mut last: Option<(Request, Refusal, FailReason)> = None;
         for now in 0..20_000 {
             match rng.below(40) {
                 0..5 => below.extend(cache.pop_miss().filter(|down| !down.kind.is_write())),
@@ -89,6 +91,13 @@ fn a_request_refused_again_would_be_refused() {
                     request = Request::new(kind, line + 32 * u64::from(rng.below(4)), 32);
                 }
                 _ => {
+                    if let Some((request, refusal, reason)) = last
+                        && cache.refuses_now(now, refusal, request.kind)
+                    {
+                        known += 1;
+                        let again = cache.clone().access(now, &request);
+                        assert_eq!(again, Access::refused(reason));
+                    }
                     let mut forgetful = cache.clone();
                     forgetful.refuses = false;
                     refused += u32::from(cache.clone().refuses_again(&request).is_some());
@@ -96,11 +105,14 @@ fn a_request_refused_again_would_be_refused() {
                     let looked = forgetful.look_up(now, &request);
                     assert_eq!(access, looked);
                     assert_eq!(cache.counters(), forgetful.counters());
+                    if let ReservationFail(reason) = access.outcome {
+                        last = Some((request, cache.last_refusal(), reason));
+                    }
                 }
             }
         }
     }
-    assert!(refused > 1_000, "{refused}");
+    assert!(refused.min(known) > 1_000, "{refused}, {known}");
 }
 
 /// Access of a random program: whether it writes, line, sector, choice of words, and whether all
