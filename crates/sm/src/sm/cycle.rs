@@ -46,33 +46,26 @@ impl Sm {
     fn rest(&mut self, now: Cycle, memory: &DeviceMemory) {
         self.take_arrivals(now);
         self.at_rest &= now < self.held_until;
-        if !self.one_turn {
-            self.begin_counting();
-        }
         let mut done = Done::Arrivals;
         if self.at_rest {
+            // Collectors at rest do not need the number of the step.
+            debug_assert!(self.collectors.is_at_rest());
             self.load_and_store(now);
             done = Done::Memory;
         }
         if !self.at_rest {
-            if self.one_turn {
-                self.begin_counting();
-            }
+            self.begin_counting();
             return self.work(now, memory, done);
         }
         debug_assert!(self.rests(), "{} is not at rest", self.id);
         self.collectors.end_writes();
-        if self.one_turn {
-            self.rested += 1;
-        } else {
-            self.count_rest(1);
-        }
+        self.rested += 1;
         self.tell_idle(1);
         self.send_fetch(now);
     }
 
     /// Counts cycles and residents before this cycle's work, which may read the counters.
-    #[inline]
+    #[inline(always)]
     fn begin_counting(&mut self) {
         self.count_rested();
         self.count_residents(1);
@@ -197,17 +190,26 @@ impl Sm {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn load_and_store_in_turns(&mut self, now: Cycle) {
-        let steps = u64::from(self.collector_steps);
-        let ports = u64::from(self.mem_unit_ports);
-        for port in 0..ports {
+        for port in 0..self.mem_unit_ports {
             self.ldst_cycle(now);
             if self.style == ModelStyle::V3 {
-                let nth = self.counters.active_cycles * ports + port;
-                self.read_operands(nth * steps, steps);
+                if self.collectors.is_at_rest() {
+                    self.collectors.end_writes();
+                } else {
+                    self.read_operands_for_port(port);
+                }
             }
         }
+    }
+
+    #[inline(never)]
+    fn read_operands_for_port(&mut self, port: u32) {
+        let steps = u64::from(self.collector_steps);
+        let ports = u64::from(self.mem_unit_ports);
+        let nth = self.counters.active_cycles * ports + u64::from(port);
+        self.read_operands(nth * steps, steps);
     }
 
     /// Runs `steps` steps of the collectors, from number `first` on.
