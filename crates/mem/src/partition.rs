@@ -36,8 +36,8 @@ pub struct SubPartition {
     written: u64,
     /// Number of sectors that copies brought.
     copied: u64,
-    /// Number of free entries that the input queue needs for a packet to be taken.
-    packet_room: usize,
+    /// Largest number of requests in the input queue with which a packet is taken.
+    most_waiting: u32,
     /// Packets in the fixed delay before L2, and requests that have left it.
     input: Input,
     /// Packets that come from the other half of L2.
@@ -73,6 +73,11 @@ impl SubPartition {
             sectored: l2.enabled && l2.sectored,
             exact: partition.exact_sectors,
         };
+        // Free entries that the input queue needs for a packet to be taken.
+        let packet_room = match spec.gpu.style {
+            ModelStyle::V3 if !l2.sectored => 1,
+            _ => partition.noc_to_l2.min(4),
+        };
         let mut cache = Cache::with_outlet(l2, Level::L2, spec.gpu.style, partition.l2_to_dram);
         cache.seed_replacement(spec.gpu.seed.wrapping_add(u64::from(id.0)));
         Self {
@@ -82,13 +87,10 @@ impl SubPartition {
             has_l2: l2.enabled,
             ideal: partition.ideal_l2,
             acknowledges_misses: lazy && l2.write == WritePolicy::WriteBack,
-            packet_room: match spec.gpu.style {
-                ModelStyle::V3 if !l2.sectored => 1,
-                _ => (partition.noc_to_l2 as usize).min(4),
-            },
+            most_waiting: partition.noc_to_l2 - packet_room,
             rop_cycles: rop_cycles.into(),
             input: Input::new(partition.noc_to_l2, splitting),
-            crossing: Crossing::new(spec, id),
+            crossing: Crossing::new(spec, id, rop_cycles.into()),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
             to_noc: FixedQueue::new(partition.l2_to_noc as usize),
             fetch_bytes: partition.fetch_bytes.into(),
@@ -105,7 +107,7 @@ impl SubPartition {
     /// `gpu_stall_dramfull` for this L2 cycle.
     #[inline]
     pub fn can_accept(&self) -> bool {
-        self.input.room() >= self.packet_room
+        self.input.waiting() <= self.most_waiting
     }
 
     /// Fixed delay before L2 in core cycles of packets from the near half. Texture packets that are
@@ -166,13 +168,6 @@ impl SubPartition {
         }
     }
 
-    /// Core cycle in which the next packet that crosses leaves the fixed delay; `Cycle::MAX` if
-    /// there is none.
-    #[inline]
-    fn crossing_leaves_at(&self) -> Cycle {
-        self.crossing.comes_at().saturating_add(self.rop_cycles)
-    }
-
     /// Runs one L2 cycle in core cycle `now_core`.
     pub fn cycle(&mut self, now_core: Cycle) {
         Self::cycle_all(std::slice::from_mut(self), now_core);
@@ -189,7 +184,7 @@ impl SubPartition {
         for (at, partition) in all.iter_mut().enumerate() {
             full |= u64::from(!partition.can_accept()) << at;
             partition.now += 1;
-            if now_core >= partition.crossing_leaves_at() {
+            if now_core >= partition.crossing.leaves_at() {
                 partition.end_crossings(now_core - partition.rop_cycles);
             }
             if !partition.queues_empty() || partition.input.is_due(now_core) {
@@ -418,7 +413,7 @@ impl SubPartition {
             return Some(now_core);
         }
         let due_at = self.input.due_at().unwrap_or(Cycle::MAX);
-        let next = due_at.min(self.crossing_leaves_at());
+        let next = due_at.min(self.crossing.leaves_at());
         (next != Cycle::MAX).then(|| next.max(now_core))
     }
 

@@ -260,11 +260,9 @@ impl Tags {
     /// Prefetches the dirty-byte masks of a set.
     #[inline]
     pub(super) fn fetch_dirty(&self, set: u32) {
-        let first = set as usize * self.stride;
         // Four masks lie in one cache line of the host.
-        for four in self.dirty_bytes[first..][..self.ways].chunks(4) {
-            fetch_ahead(four);
-        }
+        let masks = self.dirty_bytes[set as usize * self.stride..].chunks_exact(4);
+        masks.take(self.ways.div_ceil(4)).for_each(fetch_ahead);
     }
 
     /// Prefetches what a search of a set looks at.
@@ -273,9 +271,8 @@ impl Tags {
         let first = set as usize * self.stride;
         fetch_ahead(&self.marks[first / WORD]);
         // Two lines lie in one cache line of the host.
-        for pair in self.lines[first..][..self.ways].chunks(2) {
-            fetch_ahead(pair);
-        }
+        let pairs = self.lines[first..].chunks_exact(2);
+        pairs.take(self.ways.div_ceil(2)).for_each(fetch_ahead);
     }
 
     /// True if line `line` is at `at`.

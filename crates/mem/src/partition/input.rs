@@ -170,8 +170,13 @@ impl Input {
         self.waiting == 0
     }
 
-    /// Number of requests for which there is room after the delay.
+    /// Number of requests that have left the delay and are not taken.
     #[inline]
+    pub(super) fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    /// Number of requests for which there is room after the delay.
     pub(super) fn room(&self) -> usize {
         (self.size - self.waiting) as usize
     }
