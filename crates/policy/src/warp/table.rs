@@ -2,7 +2,7 @@
 
 use super::WarpMask;
 use crate::range::WarpRange;
-use warploom_base::WarpSlot;
+use warploom_base::{WarpSlot, each_bit};
 use warploom_state::State;
 
 /// Most slots of an SM.
@@ -33,8 +33,11 @@ pub struct WarpTable {
     /// By word of a mask and by slot: slots whose warps started before its own. The oldest of some
     /// warps is the one for which this holds none of them.
     before: [Box<[u64; SLOTS]>; 2],
-    /// By word of a mask and by slot: slots whose warps are of the block of its own.
+    /// By word of a mask and by slot: slots whose warps are of the block of its own. A slot is in
+    /// that of another one if the other one is in its own.
     of_block: [Box<[u64; SLOTS]>; 2],
+    /// The slot whose block was noted last.
+    joined: usize,
 }
 
 impl WarpTable {
@@ -52,6 +55,7 @@ impl WarpTable {
             starts: 0,
             before: std::array::from_fn(|_| Box::new([0; SLOTS])),
             of_block: std::array::from_fn(|_| Box::new([0; SLOTS])),
+            joined: 0,
         }
     }
 
@@ -85,17 +89,32 @@ impl WarpTable {
 
     /// Notes the block of a slot's warp for all slots.
     fn join_block(&mut self, slot: usize) {
+        // Warps of a block start one after the other.
+        let known = self.block_age[self.joined] == self.block_age[slot] && self.joined != slot;
+        let mut same = match known {
+            true => self.of_block.each_ref().map(|by_slot| by_slot[self.joined]),
+            false => self.find_block(slot),
+        };
         let (word, bit) = (slot / 64, 1 << (slot % 64));
-        let mut of_block = [0; 2];
-        for other in 0..self.slots {
-            let same = self.block_age[other] == self.block_age[slot];
-            let others = &mut self.of_block[word][other];
-            *others = if same { *others | bit } else { *others & !bit };
-            of_block[other / 64] |= u64::from(same) << (other % 64);
+        same[word] |= bit;
+        for (first, same) in [0, 64].into_iter().zip(same) {
+            let before = std::mem::replace(&mut self.of_block[first / 64][slot], same);
+            each_bit!(before ^ same, other => {
+                self.of_block[word][first + other] ^= bit;
+            });
         }
-        for (by_slot, of_block) in self.of_block.iter_mut().zip(of_block) {
-            by_slot[slot] = of_block;
+        self.of_block[word][slot] |= bit;
+        self.joined = slot;
+    }
+
+    /// The slots whose warps are of a slot's block, by words.
+    fn find_block(&self, slot: usize) -> [u64; 2] {
+        let mut same = [0; 2];
+        for (other, age) in self.block_age[..self.slots].iter().enumerate() {
+            let is_same = *age == self.block_age[slot];
+            same[other / 64] |= u64::from(is_same) << (other % 64);
         }
+        same
     }
 
     /// The slots whose warps are of the block of the warp in `slot`, itself included, among slots
@@ -209,6 +228,39 @@ mod tests {
         assert_ne!(table.ranges[0], range);
         assert_eq!((table.age[1], table.age[0]), (6, 9));
         assert_eq!(table.oldest(0b11).map(|slot| slot.index()), Some(1));
+    }
+
+    /// Warps start and move at random; each finds those with its block's age among slots that were
+    /// in use.
+    #[test]
+    fn blocks_are_those_of_equal_ages() {
+        let (slots, places) = (70, 90);
+        let mut rng = warploom_base::Rng::new(11);
+        let mut table = WarpTable::new(slots, places, 8);
+        let (mut age, mut used) = (0, vec![false; places]);
+        for _ in 0..2_000 {
+            age += 10;
+            for nth in 0..=rng.below(5) {
+                let place = rng.below(places as u32) as usize;
+                table.start(place, age, nth);
+                used[place] = true;
+            }
+            let from = rng.below(places as u32) as usize;
+            let to = rng.below(places as u32) as usize;
+            if used[from] && from != to {
+                table.move_warp(from, to);
+                used[to] = true;
+            }
+            let in_use = (0..slots).filter(|slot| used[*slot]);
+            for slot in in_use.clone() {
+                let others = in_use.clone();
+                let same = others.filter(|other| table.block_age[*other] == table.block_age[slot]);
+                let expected: Vec<usize> = same.collect();
+                let mask = table.of_block(WarpSlot::new(slot));
+                let found = in_use.clone().filter(|other| mask >> other & 1 != 0);
+                assert_eq!(found.collect::<Vec<_>>(), expected, "slot {slot}");
+            }
+        }
     }
 
     /// Warps of a block find each other, in both words of a mask, until another block's warp takes
