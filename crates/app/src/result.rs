@@ -19,12 +19,11 @@ pub(crate) fn write_results(settings: &Settings, run: &RunReport, trace: Option<
         text.push('\n');
         messages.push_str(&write(path, &text));
     }
-    let report = run_report(run, settings.width.filter(|_| settings.report.is_none()));
-    let report = of_a_program(&report);
+    let report = |width| of_a_program(&run_report(run, width));
     match &settings.report {
-        Some(path) => messages.push_str(&write(path, &report)),
+        Some(path) => messages.push_str(&write(path, &report(None))),
         None if settings.quiet => {}
-        None => messages.push_str(&report),
+        None => messages.push_str(&report(settings.width)),
     }
     messages
 }

@@ -10,6 +10,7 @@ use crate::verbs::{
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
 use warploom_diag::nearest;
 use warploom_report::wrapped;
@@ -92,10 +93,12 @@ enum Verb {
 
 /// Reads the command line. Help, and what is wrong with it, end the process.
 pub fn parse() -> Cli {
-    let mut command = command();
-    let matches = command.clone().try_get_matches();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let verb = arguments.get(1).map(|verb| verb.to_string_lossy());
+    let verb = verb.unwrap_or_default().into_owned();
+    let mut command = command(&verb);
+    let matches = command.try_get_matches_from_mut(arguments);
     let read = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    let verb = std::env::args().nth(1).unwrap_or_default();
     read.unwrap_or_else(|error| {
         let error = error.format(&mut command);
         with_place(suggested(error), &verb).exit()
@@ -154,12 +157,18 @@ fn elsewhere(verb: &str, argument: &str) -> Option<String> {
     (!names.is_empty()).then(|| format!("'{argument}' is an option of {}", names.join(", ")))
 }
 
-/// The command line's grammar. A negative number is a value of the option before it, whose own
-/// message then says what it accepts.
-fn command() -> Command {
+/// The command line's grammar for arguments that begin with `verb`; only that verb is complete, or
+/// all are, if there is none of this name. A negative number is a value of the option before it,
+/// whose own message then says what it accepts.
+fn command(verb: &str) -> Command {
     let command = Cli::command();
-    let verbs = command.get_subcommands();
-    let verbs: Vec<_> = verbs.map(|verb| verb.get_name().to_owned()).collect();
+    let verbs: Vec<_> = match command.find_subcommand(verb) {
+        Some(verb) => vec![verb.get_name().to_owned()],
+        None => {
+            let all = command.get_subcommands();
+            all.map(|verb| verb.get_name().to_owned()).collect()
+        }
+    };
     let accept = |arg: Arg| match !arg.is_positional() && arg.get_action().takes_values() {
         true => arg.allow_negative_numbers(true),
         false => arg,
@@ -285,7 +294,10 @@ mod tests {
 
     #[test]
     fn the_command_line_is_sound() {
-        command().debug_assert();
+        command("").debug_assert();
+        for verb in Cli::command().get_subcommands() {
+            command(verb.get_name()).debug_assert();
+        }
     }
 
     #[test]

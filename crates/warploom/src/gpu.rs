@@ -62,6 +62,13 @@ impl GpuArgs {
         given.or(paper).unwrap_or(STANDARD).to_owned()
     }
 
+    /// The built-in preset that `--gpu` names, or the standard one, if no key is changed. Its
+    /// values are known to be valid.
+    pub fn unchanged_preset(&self) -> Option<&'static str> {
+        let preset = find(self.gpu.as_deref().unwrap_or(STANDARD));
+        preset.filter(|_| self.sets.is_empty()).map(|own| own.name)
+    }
+
     /// The specification for these targets.
     pub fn spec(&self, targets: &[String]) -> Result<GpuSpec, Failure> {
         told_spec(&self.name(targets), &self.sets)

@@ -185,11 +185,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             path.display()
         ));
     }
-    let gpu = args.gpu.spec(&[])?;
-    let settings = Settings {
-        registers: registers::counts(&args.registers, &file, capability_of(args, &gpu))?,
-        ..settings(args, &gpu)?
-    };
+    let settings = settings(args, &file)?;
     let (names, library) = library_path()?;
     let settings = serde_json::to_string(&settings).expect("plain data");
     let mut search = vec![names, library];
@@ -221,18 +217,36 @@ fn become_it(_: Command, _: &Path) -> Result<ExitCode, Failure> {
     ))
 }
 
-fn settings(args: &Args, gpu: &GpuSpec) -> Result<Settings, Failure> {
+/// Settings for a program, whose file is `file`.
+fn settings(args: &Args, file: &[u8]) -> Result<Settings, Failure> {
+    let mut settings = settings_without_gpu(args)?;
+    // Reading a machine's keys takes longer than all else before the program starts.
+    let preset = args.gpu.unchanged_preset();
+    if let Some(preset) = preset {
+        settings.gpu = preset.to_owned();
+        if !args.energy.given() && args.registers.is_empty() {
+            return Ok(settings);
+        }
+    }
+    let gpu = args.gpu.spec(&[])?;
+    if preset.is_none() {
+        // The program may change its folder, so files are read now.
+        settings.gpu = gpu.to_toml();
+    }
+    settings.registers = registers::counts(&args.registers, file, capability_of(args, &gpu))?;
+    let energy = args.energy.preset(&gpu)?;
+    settings.energy = energy.map(|preset| preset.to_toml());
+    Ok(settings)
+}
+
+/// Settings that do not depend on the machine.
+fn settings_without_gpu(args: &Args) -> Result<Settings, Failure> {
     let absolute = |path: &Option<PathBuf>| -> Result<Option<PathBuf>, Failure> {
         let path = path.as_ref().map(std::path::absolute).transpose();
         path.map_err(|error| Failure::Input(format!("there is no current folder: {error}")))
     };
-    // The program may change its folder, so files are read now.
-    let energy = args.energy.preset(gpu)?;
     let [checkpoint, resume] = args.checkpoint.files()?;
     Ok(Settings {
-        gpu: gpu.to_toml(),
-        energy: energy.map(|preset| preset.to_toml()),
-        set: Vec::new(),
         functional: args.functional,
         threads: args.threads,
         max_cycles: args.max_cycles,
