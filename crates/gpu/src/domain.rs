@@ -37,6 +37,13 @@ impl Domain {
         self.credit -= ticks * core_khz;
         ticks
     }
+
+    /// Largest number of the next core cycles that have at most `ticks` ticks.
+    #[inline]
+    pub fn cycles_within(&self, ticks: u64, core_khz: u64) -> u64 {
+        let beyond = ticks.saturating_add(1).saturating_mul(core_khz);
+        (beyond - self.credit - 1) / self.khz
+    }
 }
 
 #[cfg(test)]
@@ -50,6 +57,12 @@ mod tests {
         for khz in [400_000, 700_500, 1_401_000, 3_500_000] {
             let (mut single, mut together) = (Domain::new(khz), Domain::new(khz));
             for cycles in [1, 2, 7, 1000] {
+                let most = single.cycles_within(cycles, CORE_KHZ);
+                let ticks_in = |cycles| {
+                    let mut later = single;
+                    later.ticks(cycles, CORE_KHZ)
+                };
+                assert!(ticks_in(most) <= cycles && ticks_in(most + 1) > cycles);
                 let sum: u64 = (0..cycles).map(|_| single.tick(CORE_KHZ)).sum();
                 assert_eq!(sum, together.ticks(cycles, CORE_KHZ), "{khz}");
             }

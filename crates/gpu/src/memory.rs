@@ -9,6 +9,7 @@ mod crowding;
 
 use crate::host::backend_trace::Ticks;
 use crate::host::decoupled::DecoupledBackend;
+use crate::host::quiet_memory::Quiet;
 pub(crate) use backend::AtomicEvent;
 use backend::{Backend, ReplySink};
 use crowding::Crowding;
@@ -105,6 +106,9 @@ pub(crate) struct MemorySystem {
     /// State that the request network needs where it runs after the backend.
     #[state(scratch)]
     pub(crate) decoupled: DecoupledBackend,
+    /// Last look for cycles in which nothing happens.
+    #[state(scratch)]
+    pub(crate) quiet: Quiet,
     /// Number of L2 cycles in which a packet came to any partition.
     pub arrival_cycles: u64,
     /// L2 cycles in which packets wait for few banks.
@@ -133,6 +137,7 @@ impl MemorySystem {
             subs,
             backend: Some(Box::new(Backend::new(spec))),
             decoupled: DecoupledBackend::default(),
+            quiet: Quiet::default(),
             arrival_cycles: 0,
             crowding: Crowding::new(subs),
         }
@@ -159,6 +164,7 @@ impl MemorySystem {
     /// Takes a packet that an SM sent in the last step.
     #[inline]
     pub fn take(&mut self, sm: usize, sent: &Outgoing) {
+        self.end_quiet();
         let request = &sent.request;
         let to = self.decoder.sub_partition(request.addr).index();
         let bytes = request.request_bytes();
@@ -190,25 +196,32 @@ impl MemorySystem {
     /// True if there is no packet anywhere beyond the links.
     pub fn is_idle(&self) -> bool {
         debug_assert!(!self.decoupled.is_pending, "input is pending");
-        self.requests.is_idle()
-            && self.sending.is_empty()
-            && self.freed.is_empty()
-            && self.backend().is_idle()
+        self.has_no_requests() && self.backend().is_idle()
+    }
+
+    /// True if no request is on its way to the backend.
+    #[inline]
+    pub(crate) fn has_no_requests(&self) -> bool {
+        self.requests.is_idle() && self.sending.is_empty() && self.freed.is_empty()
     }
 
     /// Runs the core cycles from `from` up to, not including, `to`.
     pub fn run(&mut self, from: Cycle, to: Cycle, sink: &mut impl ReplySink) {
-        if self.is_idle() {
-            self.skip(to - from);
-            return;
-        }
-        for now in from..to {
-            self.cycle(now, sink);
+        let mut now = from;
+        while now < to {
+            let quiet = self.quiet_until(now).min(to);
+            if quiet > now {
+                self.skip(quiet - now);
+                now = quiet;
+            } else {
+                self.cycle(now, sink);
+                now += 1;
+            }
         }
     }
 
     #[inline]
-    fn cycle(&mut self, now: Cycle, sink: &mut impl ReplySink) {
+    pub(crate) fn cycle(&mut self, now: Cycle, sink: &mut impl ReplySink) {
         if self.perfect {
             self.answer_at_once(now, sink);
             return self.skip(1);
@@ -254,10 +267,14 @@ impl MemorySystem {
         self.freed.insert(sm);
     }
 
-    /// Accounts for core cycles in which the memory system is empty.
+    /// Accounts for core cycles in which nothing happens, and both networks are empty.
     fn skip(&mut self, cycles: u64) {
-        let noc = self.backend_mut().skip(cycles);
+        let (noc, l2) = self.backend_mut().skip(cycles);
         self.requests.skip(noc);
+        if l2 > 0 {
+            // A network without packets ends a stretch with many.
+            self.crowding.begin(0);
+        }
     }
 
     /// Each partition takes a packet, if its input has room for one, and does a cycle.

@@ -256,8 +256,16 @@ impl DramChannel {
         self.requests.len() == self.device.delayed()
     }
 
-    /// Accounts for `cycles` command cycles that were not run because of `next_event`, exactly as
-    /// if `cycle` had run with nothing to take.
+    /// Number of the next command cycles in which nothing happens, and the core cycle before which
+    /// no request leaves the fixed delay, if the L2 banks send none: the channel only counts while
+    /// neither has come.
+    #[inline]
+    pub fn calm(&self) -> (u64, Cycle) {
+        self.device.calm(self.quiet_until)
+    }
+
+    /// Accounts for `cycles` command cycles that were not run because nothing happens in them,
+    /// exactly as if `cycle` had run with nothing to take.
     pub fn skip(&mut self, cycles: u64) {
         self.device.skip(cycles);
     }

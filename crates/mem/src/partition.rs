@@ -417,7 +417,18 @@ impl SubPartition {
         (next != Cycle::MAX).then(|| next.max(now_core))
     }
 
-    /// Accounts for `cycles` L2 cycles that were not run because of `next_event`.
+    /// Core cycle before which nothing happens here if nothing is pushed; 0 if a cycle may do
+    /// anything now, or the network or the DRAM channel may take something.
+    #[inline]
+    pub fn calm_until(&self) -> Cycle {
+        if !self.queues_empty() || !self.to_noc.is_empty() || self.has_for_dram() {
+            return 0;
+        }
+        let due_at = self.input.due_at().unwrap_or(Cycle::MAX);
+        due_at.min(self.crossing.leaves_at())
+    }
+
+    /// Accounts for `cycles` L2 cycles that were not run because nothing happens in them.
     #[inline]
     pub fn skip(&mut self, cycles: u64) {
         self.now += cycles;

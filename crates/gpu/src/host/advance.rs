@@ -47,7 +47,7 @@ impl Gpu {
             return None;
         }
         let end = self.planned_end(now, limit)?;
-        if self.memory.is_idle() && self.sms.next_wake() > now {
+        if self.sms.next_wake() > now && self.memory.quiet_until(now) > now {
             return None;
         }
         if !self.dispatcher.may_begin_window() {
@@ -88,7 +88,7 @@ impl Gpu {
     }
 
     /// The next cycle in which something examines the machine as a whole.
-    fn next_look(&self) -> Cycle {
+    pub(super) fn next_look(&self) -> Cycle {
         let policies = self.dispatcher.next_check().min(self.next_load_check());
         let observers = self.observers.next_sample();
         policies.min(observers).min(self.watch.due())

@@ -2,8 +2,8 @@
 //!
 //! The backend acts on a request after a fixed delay since the request left the network, so that it
 //! may run ahead of the network by this delay. Of the backend, the network has to know only which
-//! inputs of L2 were full, which a trace records cycle by cycle. An empty backend stays empty for
-//! the whole window, so that its cycles are only counted.
+//! inputs of L2 were full, which a trace records cycle by cycle. Cycles in which nothing happens in
+//! the backend are only counted (`quiet_memory`).
 //!
 //! Invariants: between two windows both parts have run the same cycles, unless a worker has the
 //! backend; no texture request that skips the delay is in flight. Atomics that the backend has
@@ -62,18 +62,21 @@ impl MemorySystem {
     ) -> Cycle {
         if from < end {
             self.apply_pending();
-            let backend = self.backend_mut();
-            if backend.is_empty() {
-                backend.skip_with_trace(end - from);
-                return end;
-            }
         }
         let backend = self.backend_mut();
-        for now in from..end {
+        let mut now = from;
+        while now < end {
+            let quiet = backend.quiet_until(now).min(end);
+            if quiet > now {
+                backend.skip_with_trace(quiet - now);
+                now = quiet;
+                continue;
+            }
             if now > known && !backend.knows_reply_room(now, sink) {
                 return now;
             }
             backend.run_cycle(now, sink);
+            now += 1;
         }
         end
     }

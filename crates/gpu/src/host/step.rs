@@ -69,15 +69,19 @@ impl Gpu {
     }
 
     /// The end of the step that starts now. Steps in which nothing can happen are taken together.
-    fn step_end(&self) -> Cycle {
+    fn step_end(&mut self) -> Cycle {
         let length = Cycle::from(self.spec.gpu.link_cycles.max(1));
-        if !self.memory.is_idle() {
-            return self.now + length;
-        }
         let next = self
             .sms
             .next_wake()
             .min(self.dispatcher.next_offer(self.now));
+        if next < self.now + 2 * length {
+            return self.now + length;
+        }
+        let next = next.min(self.memory.quiet_until(self.now));
+        if next < self.now + 2 * length {
+            return self.now + length;
+        }
         let idle = next.saturating_sub(self.now).min(MOST_SKIPPED) / length;
         // A recorder's window ends with the step that reaches its end.
         let due = self.observers.next_sample();
@@ -86,6 +90,11 @@ impl Gpu {
         let due = due.min(self.dispatcher.next_check());
         let due = due.min(self.next_load_check());
         let due = due.min(self.peers.next_arrival());
+        // While there are requests, everything else that examines the machine does so, too.
+        let due = match self.memory.is_idle() {
+            true => due,
+            false => due.min(self.next_look().min(self.dispatcher.next_policy_check())),
+        };
         let until_due = due.saturating_sub(self.now).div_ceil(length);
         self.now + length * idle.min(until_due).max(1)
     }

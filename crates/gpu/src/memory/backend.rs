@@ -94,7 +94,7 @@ pub(crate) struct Backend {
     cluster_of: Vec<u32>,
     /// True if L2 answers by sectors.
     sectored: bool,
-    pub(super) replies: Network,
+    pub(crate) replies: Network,
     /// By L2 bank: flits of its oldest reply, for which the network had no room; else 0.
     refused: Vec<u32>,
     #[state(each)]
@@ -220,7 +220,6 @@ impl Backend {
     }
 
     /// True if no reply waits for the exchange.
-    #[cfg(test)]
     pub(crate) fn has_no_replies(&self) -> bool {
         self.outbound.is_empty()
     }
@@ -251,14 +250,20 @@ impl Backend {
         SubPartition::cycle_all(self.partitions_of(index), now)
     }
 
-    /// Accounts for core cycles in which the backend is empty. Returns the number of network
-    /// cycles.
-    pub(super) fn skip(&mut self, cycles: u64) -> u64 {
+    /// Number of core cycles in which DRAM has at most this number of command cycles.
+    #[inline]
+    pub(crate) fn cycles_of_dram(&self, commands: u64) -> Cycle {
+        self.dram_clock.cycles_within(commands, self.core_khz)
+    }
+
+    /// Accounts for core cycles in which nothing happens. Returns the number of cycles of the
+    /// networks and of L2.
+    pub(super) fn skip(&mut self, cycles: u64) -> (u64, u64) {
         let noc = self.noc_clock.ticks(cycles, self.core_khz);
         let l2 = self.l2_clock.ticks(cycles, self.core_khz);
         let dram = self.dram_clock.ticks(cycles, self.core_khz);
         self.pass(noc, l2, dram);
-        noc
+        (noc, l2)
     }
 
     /// Runs the parts that come before L2 in a cycle. Returns the ticks of the other parts.
@@ -388,7 +393,8 @@ impl Backend {
         known
     }
 
-    /// Runs core cycles of an empty backend, before the request network runs them.
+    /// Runs core cycles in which nothing happens in the backend, before the request network runs
+    /// them.
     pub(crate) fn skip_with_trace(&mut self, cycles: Cycle) {
         let (mut noc_cycles, mut l2_cycles, mut dram_cycles) = (0, 0, 0);
         for _ in 0..cycles {
@@ -405,7 +411,7 @@ impl Backend {
         self.pass(noc_cycles, l2_cycles, dram_cycles);
     }
 
-    /// Counts cycles of each clock domain in which the backend is empty.
+    /// Counts cycles of each clock domain in which nothing happens.
     fn pass(&mut self, noc: u64, l2: u64, dram: u64) {
         self.replies.skip(noc);
         self.partitions.iter_mut().for_each(|p| p.skip(l2));

@@ -109,6 +109,18 @@ impl Device {
         end <= self.calm_until && now_core < self.leaves_at
     }
 
+    /// Number of command cycles before `limit` in which nothing happens, requests that leave the
+    /// delay apart, and the core cycle before which none does. Without limit, the largest number.
+    #[inline]
+    pub(super) fn calm(&self, limit: u64) -> (u64, Cycle) {
+        let until = self.calm_until.min(limit);
+        let cycles = match until {
+            u64::MAX => u64::MAX,
+            _ => until.saturating_sub(self.now),
+        };
+        (cycles, self.leaves_at)
+    }
+
     /// Room of the scheduler.
     #[inline]
     pub(super) fn room(&self) -> Room {
