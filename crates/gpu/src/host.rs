@@ -8,7 +8,6 @@
 //! | `window`, `run_window`, `settle` | a window: how far everything is, its run, its memory |
 //! | `commit` | stores become visible, atomics act |
 //! | `memory_windows`, `decoupled`, `backend_trace` | memory backend, then request network |
-//! | `quiet_memory` | cycles in which memory only counts |
 //! | `sms`, `group`, `exchange` | the SMs of all threads, of one, and what passes between threads |
 //! | `sink` | replies that need no exchange |
 //! | `own_line` | values alone in a cache line |
@@ -27,7 +26,6 @@ pub(crate) mod exchange;
 mod group;
 mod memory_windows;
 mod own_line;
-pub(crate) mod quiet_memory;
 mod run_window;
 mod settle;
 mod sink;

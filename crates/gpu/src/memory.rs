@@ -6,13 +6,14 @@
 
 pub(crate) mod backend;
 mod crowding;
+mod quiet;
 
 use crate::host::backend_trace::Ticks;
 use crate::host::decoupled::DecoupledBackend;
-use crate::host::quiet_memory::Quiet;
 pub(crate) use backend::AtomicEvent;
 use backend::{Backend, ReplySink};
 use crowding::Crowding;
+use quiet::Quiet;
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_bit, each_member};
 use warploom_config::GpuSpec;

@@ -228,7 +228,8 @@ impl InFlight {
         }
     }
 
-    pub(super) fn has_blocks_on(&self, id: SmId) -> bool {
+    /// True if the SM has a block of the kernel.
+    pub fn has_blocks_on(&self, id: SmId) -> bool {
         !self.running[id.index()].is_empty()
     }
 

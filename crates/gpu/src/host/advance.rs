@@ -4,7 +4,7 @@
 use super::window::next_multiple;
 use crate::dispatch::InFlight;
 use crate::machine::{Gpu, Stop};
-use warploom_base::Cycle;
+use warploom_base::{Cycle, SmId};
 use warploom_exec::DeviceMemory;
 
 /// Most cycles until a caller sees the machine again. No part may be ahead then, so the last window
@@ -119,8 +119,11 @@ impl Gpu {
             if most >= cycles {
                 return cycles;
             }
-            let sm = self.sms.look(sm);
-            most = most.max(of_sm(sm.fewest_to_end(kernel.image.slot)));
+            // SMs without blocks are not looked at: their state is spread over memory.
+            if kernel.has_blocks_on(SmId::new(sm)) {
+                let sm = self.sms.look(sm);
+                most = most.max(of_sm(sm.fewest_to_end(kernel.image.slot)));
+            }
         }
         most.min(cycles)
     }

@@ -3,7 +3,7 @@
 //! The backend acts on a request after a fixed delay since the request left the network, so that it
 //! may run ahead of the network by this delay. Of the backend, the network has to know only which
 //! inputs of L2 were full, which a trace records cycle by cycle. Cycles in which nothing happens in
-//! the backend are only counted (`quiet_memory`).
+//! the backend are only counted (`memory/quiet.rs`).
 //!
 //! Invariants: between two windows both parts have run the same cycles, unless a worker has the
 //! backend; no texture request that skips the delay is in flight. Atomics that the backend has

@@ -39,6 +39,9 @@ impl Gpu {
         }
         // SMs and the request network have to run as far.
         let to = self.window.backend;
+        if self.dispatcher.offered().is_none() {
+            self.window.pass_sleepers((from, to), &mut self.sms);
+        }
         if self.memory.all_are_backed_up() {
             self.run_requests(to);
         }

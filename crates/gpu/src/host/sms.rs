@@ -200,6 +200,12 @@ impl SmArray {
         &mut self.outcomes[index]
     }
 
+    /// Outcomes of the last runs of all SMs, to be changed.
+    #[inline]
+    pub fn outcomes_mut(&mut self) -> &mut [Outcome] {
+        &mut self.outcomes
+    }
+
     /// Puts all SMs at the beginning of a window.
     pub fn begin_window(&mut self, now: Cycle) {
         for outcome in &mut self.outcomes {

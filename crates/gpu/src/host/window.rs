@@ -4,7 +4,7 @@ use super::exchange::Turn;
 use super::sms::SmArray;
 use crate::memory::{AtomicEvent, MemorySystem};
 use std::collections::VecDeque;
-use warploom_base::{BitSet, Cycle, each_member};
+use warploom_base::{BitSet, Cycle, bits, each_bit, each_member};
 use warploom_config::GpuSpec;
 use warploom_exec::StoredLines;
 use warploom_policy::DeviceView;
@@ -114,6 +114,23 @@ impl Window {
         self.has_stored = false;
         (0..sms.len()).for_each(|sm| self.running.insert(sm));
         self.events = SmEvents::default();
+    }
+
+    /// Lets the SMs that sleep all of the window, which ends in cycle `to`, come there at once: the
+    /// window's replies wake none of them, and they wait for no credits. Requires that the backend
+    /// has run the window and that no SM may have room for a block that waits.
+    pub fn pass_sleepers(&mut self, (from, to): (Cycle, Cycle), sms: &mut SmArray) {
+        for (index, outcomes) in sms.outcomes_mut().chunks_mut(64).enumerate() {
+            let sleeps = |run: &Outcome| {
+                (run.wake_at >= to)
+                    & (run.at == from)
+                    & !run.events.any(SmEvents::WAITS_FOR_CREDITS)
+            };
+            let asleep = bits(outcomes.iter().map(sleeps));
+            each_bit!(asleep, sm => { outcomes[sm].at = to; });
+            let awake = self.running.word(index) & !asleep;
+            self.running.set_word(index, awake);
+        }
     }
 
     /// Ends the window, which has come to cycle `to`. Chooses the length of the next ones.

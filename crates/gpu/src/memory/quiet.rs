@@ -3,8 +3,8 @@
 //!
 //! Invariant: all state is as if every cycle had been run.
 
-use crate::memory::MemorySystem;
-use crate::memory::backend::Backend;
+use super::MemorySystem;
+use super::backend::Backend;
 use warploom_base::Cycle;
 
 /// Result of the last look for quiet cycles.
@@ -56,8 +56,8 @@ impl MemorySystem {
 
 impl Backend {
     /// Core cycle before which nothing happens in the backend unless the request network gives it a
-    /// packet: `now` if something may happen in that cycle. Replies that have left the reply network
-    /// do not count.
+    /// packet: `now` if something may happen in that cycle. Replies that have left the reply
+    /// network do not count.
     pub(crate) fn quiet_until(&self, now: Cycle) -> Cycle {
         if !self.replies.is_idle() {
             return now;
