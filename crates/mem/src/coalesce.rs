@@ -5,7 +5,8 @@ mod banks;
 mod words;
 
 pub use banks::{
-    SharedRule, further_lanes_of_a_word, have_strides, shared_conflict_cycles, shared_width_cycles,
+    SharedRule, distinct_addresses, further_lanes_of_a_word, have_strides, shared_conflict_cycles,
+    shared_width_cycles,
 };
 pub use words::{HalfWords, coalesce_halves, halves_conflict_cycles};
 

@@ -11,13 +11,13 @@ use crate::prepared_kernel::{PreparedKernels, prepared_kernel};
 use crate::sm::Sm;
 use warploom_base::{KernelSlot, WarpSlot};
 use warploom_config::ModelStyle;
-use warploom_exec::{HalfWarp, MemEffect, MemKind};
-use warploom_ir::{CacheOp, MemSpace};
+use warploom_exec::{AtomicAction, HalfWarp, MemEffect, MemKind};
+use warploom_ir::{AtomOp, CacheOp, MemSpace};
 use warploom_mem::AccessKind;
 use warploom_mem::coalesce::{
     HalfWords, LocalMap, SharedRule, coalesce, coalesce_atomic, coalesce_halves, coalesce_lines,
-    coalesce_local, further_lanes_of_a_word, halves_conflict_cycles, have_strides, in_parts,
-    shared_conflict_cycles, shared_width_cycles,
+    coalesce_local, distinct_addresses, further_lanes_of_a_word, halves_conflict_cycles,
+    have_strides, in_parts, shared_conflict_cycles, shared_width_cycles,
 };
 
 /// First physical address of local memory, above everything that the device allocates.
@@ -203,7 +203,7 @@ impl Sm {
     }
 
     /// Stores an atomic's operation and the lanes of each of its transactions until its replies
-    /// have come.
+    /// have come, and counts whether warps could combine its lanes.
     #[cold]
     fn keep_atomic(&mut self, w: usize, list: u16) {
         self.ldst.reserve_atomics();
@@ -212,6 +212,14 @@ impl Sm {
         for (i, t) in self.ldst.lists[list].as_slice().iter().enumerate() {
             atomic.lanes[i + 1] = t.lanes;
         }
+        let batch = &self.out.atomic;
+        let exchanges = matches!(
+            batch.act,
+            AtomicAction::Combine(AtomOp::Cas | AtomOp::Exch, _)
+        );
+        let words = distinct_addresses(&batch.addrs, batch.mask);
+        self.counters.atomic_exchanges += u64::from(exchanges);
+        self.counters.atomic_words += u64::from(words);
     }
 
     /// Counts a memory instruction by its path and kind, and its lanes by their space.

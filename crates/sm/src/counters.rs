@@ -319,6 +319,12 @@ declare_stats! {
         pub access_transactions: [u64; 4] = Requests, by [MEMORY_KINDS];
         /// The part of memory_accesses on local memory.
         pub local_accesses: [u64; 4] = WarpInstructions, by [MEMORY_KINDS];
+        /// Atomic instructions on global memory that exchange values, or compare and exchange them:
+        /// those of several lanes cannot become one.
+        pub atomic_exchanges: u64 = WarpInstructions;
+        /// Words that the lanes of an atomic instruction on global memory update, summed over
+        /// instructions.
+        pub atomic_words: u64 = Events;
         /// Loads of variables in constant memory, without those of parameters.
         pub constant_loads: u64 = WarpInstructions;
         /// Lines of the constant cache that those loads read.

@@ -119,6 +119,22 @@ pub fn further_lanes_of_a_word(addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 
     counts.max().unwrap_or(0)
 }
 
+/// Number of addresses that active lanes have.
+pub fn distinct_addresses(addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    // Lanes whose bits differ have different addresses.
+    let bit = |addr: u64| 1u64 << ((addr >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58);
+    let mut seen = 0;
+    let mut distinct = 0;
+    for lane in lanes_of(mask) {
+        let addr = addrs[lane];
+        let is_new = seen & bit(addr) == 0;
+        let mut earlier = lanes_of(mask & ((1 << lane) - 1));
+        distinct += u32::from(is_new || earlier.all(|other| addrs[other] != addr));
+        seen |= bit(addr);
+    }
+    distinct
+}
+
 /// Cycles of an access of `words` words a lane in phases, each of which has as many words as the
 /// warp has lanes, or twice as many where pairs of lanes want the same.
 fn in_phases(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {

@@ -307,6 +307,21 @@ fn lanes_of_a_word_take_turns() {
     );
 }
 
+#[test]
+fn an_address_of_several_lanes_counts_once() {
+    let distinct = |addrs: [u64; 32], mask| distinct_addresses(&addrs, mask);
+    assert_eq!(distinct([64; 32], ALL), 1);
+    assert_eq!(distinct([64; 32], 0), 0);
+    for stride in [4, 8, 128, 4096, 1 << 20] {
+        assert_eq!(distinct(strided(1 << 28, stride), ALL), 32, "{stride}");
+    }
+    let pairs = std::array::from_fn(|lane| 4 * (lane as u64 % 16));
+    assert_eq!(distinct(pairs, ALL), 16, "two lanes of each word");
+    assert_eq!(distinct(pairs, 0xffff_ff00), 16, "some of them inactive");
+    assert_eq!(distinct(pairs, 0x0101), 2);
+    assert_eq!(distinct(pairs, 0x1_0001), 1, "lanes 0 and 16");
+}
+
 /// Bytes that each lane touches, from the transactions.
 fn covered(out: &Transactions) -> BTreeMap<u64, u32> {
     let mut bytes = BTreeMap::new();
