@@ -10,6 +10,7 @@ use crate::explain::Subject;
 use crate::growth::more_tlp;
 use crate::hot_banks::queueing;
 use crate::occupancy::{Occupancy, WARP};
+use crate::phases::longest_block;
 use crate::recovery::Recovery;
 use crate::shape::{WIDER, whole_warps};
 use crate::shared::SharedWait;
@@ -32,11 +33,12 @@ pub(crate) fn advice(
     let mut advice: Vec<_> = analysis.explanation.first().cloned().into_iter().collect();
     advice.extend(detail(machine, analysis, &facts));
     advice.extend(analysis.explanation.last().cloned());
-    advice.push(more_tlp(analysis, &facts));
-    advice.extend(occupancy(machine.spec, analysis));
+    let subject = Subject::new(machine, analysis, figures);
+    let more = more_tlp(&subject);
+    advice.push(more.sentence);
+    advice.extend(occupancy(machine.spec, analysis, more.helps));
     advice.extend(other_memories(analysis));
     advice.extend(facts.remarks(&analysis.occupancy, &analysis.explanation));
-    let subject = Subject::new(machine, analysis, figures);
     advice.extend(subject.idle_beside().map(|idle| format!("{idle}.")));
     advice
 }
@@ -86,6 +88,10 @@ pub(crate) struct Facts {
     pub units_busy: f64,
     /// Share of the time of accesses that they wait in queues of the memory system.
     pub queueing: f64,
+    /// The same share of those that do not go to the banks with the longest waits.
+    pub queueing_elsewhere: f64,
+    /// Share of the time after the launch for which the longest block runs, if blocks are unequal.
+    pub longest_block: f64,
     /// Writes that keep L2 banks busy for longer than the data that they move.
     pub recovery: Option<Recovery>,
     /// Flits of a packet from L2 to an SM.
@@ -149,6 +155,7 @@ impl Facts {
         let [local, global] =
             ["local_read", "global_read"].map(|kind| get(&format!("sm.packets_sent.{kind}")));
         let rows = get("dram.row_hits") + get("dram.row_misses");
+        let [queueing, queueing_elsewhere] = queueing(spec, figures, hit_rate("l2"));
         // Lanes of an atomic that update the same word make a transaction each.
         let (atomics, updates) = (get("sm.packets_sent.global_atomic"), get("gpu.atomics"));
         Self {
@@ -169,13 +176,15 @@ impl Facts {
             transactions: ratio(get("sm.memory_transactions"), get("sm.memory_instructions")),
             accesses: Accesses::of(spec, counts),
             copied: ratio(get("partition.copied_hits"), looked_up("l2")),
-            queueing: queueing(spec, figures, hit_rate("l2")),
+            queueing,
+            queueing_elsewhere,
+            longest_block: longest_block(spec, figures),
             recovery: Recovery::of(spec, counts),
             reply_flits: ratio(get("noc_to_sm.flits"), get("noc_to_sm.packets")),
             atomics: ratio(atomics, get("sm.memory_transactions")),
             atomic_lanes: ratio(updates, atomics),
             atomic_memory: Atomics::of(spec, counts),
-            shared_wait: SharedWait::of(counts),
+            shared_wait: SharedWait::of(spec, counts),
             lanes: ratio(
                 get("sm.thread_instructions"),
                 get("sm.warp_instructions") - get("sm.issued_without_lanes"),
@@ -344,8 +353,9 @@ pub(crate) const HALF: f64 = 0.5;
 /// Share of scheduler cycles with a full load/store unit above which further requests only wait.
 pub(crate) const QUEUED: f64 = 0.5;
 
-/// Sentence on the limit of occupancy, and on how one more block would fit.
-fn occupancy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
+/// Sentence on the limit of occupancy, and on how one more block would fit. A larger grid is not
+/// advised where more warps do not help.
+fn occupancy(spec: &GpuSpec, analysis: &KernelAnalysis, more_help: bool) -> Option<String> {
     let held = &analysis.occupancy;
     let blocks = held.blocks_per_sm;
     let warps = blocks * held.warps_per_block;
@@ -359,10 +369,12 @@ fn occupancy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
         held.resident_warps,
     );
     let remedy = remedy(spec, analysis)?;
-    Some(format!(
-        "{holds}, limited by {}: {remedy}.",
-        limit_in_words(analysis)
-    ))
+    let limit = limit_in_words(analysis);
+    let is_of_grid = analysis.occupancy_limit == OccupancyLimit::Grid.name();
+    Some(match is_of_grid && !more_help {
+        true => format!("{holds}, limited by {limit}."),
+        false => format!("{holds}, limited by {limit}: {remedy}."),
+    })
 }
 
 pub(crate) fn limit_in_words(analysis: &KernelAnalysis) -> &str {
@@ -404,8 +416,8 @@ pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String
         let sms = spec.gpu.sms;
         let fit = held.rooms.iter().filter_map(|room| room.blocks).min()?;
         return Some(format!(
-            "it has {} for {sms} SMs, although an SM has room for {fit}; launch more blocks: \
-             smaller ones, or a larger problem",
+            "it has {} for {sms} SMs, although an SM has room for {fit}; let more threads share the \
+             work, or launch a larger problem",
             counted(held.grid_blocks)
         ));
     }
@@ -449,7 +461,7 @@ pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String
     if is(OccupancyLimit::Blocks) {
         let per_block = held.warp_slots.div_ceil(held.blocks_per_sm.max(1));
         return Some(format!(
-            "blocks of {} threads instead of {} would fill its warp slots{then}",
+            "larger blocks, of up to {} threads instead of {}, would fill its warp slots{then}",
             per_block * WARP,
             held.block_threads
         ));

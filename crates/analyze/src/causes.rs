@@ -7,20 +7,59 @@ use crate::verdict::Bound;
 
 /// Share of the scheduler cycles from which it is named that accesses hold operand collectors.
 const HELD: f64 = 0.05;
+/// Share of the cycles in which warps wait for results from which their largest source stands for
+/// all of them.
+const MOSTLY: f64 = 2.0 / 3.0;
 
 impl Subject<'_> {
     /// A cause of `sm.slots` in words, those that fill the pipes of function units named.
-    pub(crate) fn because<'c>(&self, cause: &'c str) -> &'c str {
-        let full = StalledOn::full_pipes(self.figures);
+    pub(crate) fn because(&self, cause: &str) -> String {
+        match cause {
+            "execution_dependence" => self.results_in_words(),
+            "memory_dependence" if self.is_held_up() => {
+                "for loads, which the full load/store units hold up".to_owned()
+            }
+            cause => self.because_of_part(cause).to_owned(),
+        }
+    }
+
+    /// True if load/store units are the bound on SMs with a block.
+    fn is_held_up(&self) -> bool {
+        match self.analysis.bound {
+            Bound::IdleSms => self.within_sms() == Bound::LoadStore,
+            bound => bound == Bound::LoadStore,
+        }
+    }
+
+    /// The sources of the results that warps wait for.
+    fn results_in_words(&self) -> String {
         let results = StalledOn::results(self.figures);
+        let mut sources = [
+            (results.arithmetic, "arithmetic"),
+            (results.shared, "loads from shared memory"),
+            (results.units, "function units that are taken"),
+        ];
+        sources.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let all: f64 = sources.iter().map(|(share, _)| share).sum();
+        let [(largest, source), ..] = sources;
+        if largest >= MOSTLY * all {
+            return match source {
+                "arithmetic" => because("execution_dependence").to_owned(),
+                "loads from shared memory" => format!("for {source}"),
+                _ => format!("for results of {source}"),
+            };
+        }
+        let named = sources.iter().filter(|(share, _)| *share >= HELD * all);
+        let parts = named.map(|(share, source)| format!("{} of {source}", percent(share / all)));
+        let parts: Vec<String> = parts.collect();
+        format!("for results ({})", parts.join(", "))
+    }
+
+    /// A cause of `sm.slots` in words, with the part that warps wait for.
+    fn because_of_part<'c>(&self, cause: &'c str) -> &'c str {
+        let full = StalledOn::full_pipes(self.figures);
         let memory = StalledOn::full_memory(self.figures);
         match cause {
-            "execution_dependence" if results.units > results.shared.max(results.arithmetic) => {
-                "for results of function units that are taken"
-            }
-            "execution_dependence" if results.shared > results.arithmetic => {
-                "for loads from shared memory"
-            }
             "memory_pipe" if memory.units > memory.load_store.max(memory.operands) => {
                 "for room in operand collectors, which instructions hold that wait for function \
                  units"

@@ -88,7 +88,7 @@ impl Subject<'_> {
     }
 
     /// Share of the scheduler cycles with a cause.
-    fn share(&self, cause: &str) -> f64 {
+    pub(crate) fn share(&self, cause: &str) -> f64 {
         self.analysis.stalls.get(cause).copied().unwrap_or(0.0)
     }
 
@@ -246,9 +246,10 @@ impl Subject<'_> {
         let part = nearest_or_units(self.analysis);
         let idle = format!(
             "none of schedulers, function units, memories and networks is used above {} while SMs \
-             hold blocks ({})",
+             hold blocks ({}){}",
             percent(part.used),
-            part.name
+            part.name,
+            self.more_without_warp(bound)
         );
         match bound {
             Bound::Loads => format!(
@@ -503,13 +504,14 @@ impl Subject<'_> {
         let lanes = self.facts.lanes.unwrap_or(0.0);
         format!(
             "An SM with work holds {:.1} of {} warps on average: {} {} of {} threads, limited by \
-             {}{}; an instruction that takes effect does so in {lanes:.1} of {WARP} lanes.",
+             {}{}{}; an instruction that takes effect does so in {lanes:.1} of {WARP} lanes.",
             held.resident_warps,
             held.warp_slots,
             held.blocks_per_sm,
             plural(held.blocks_per_sm, "block"),
             held.block_threads,
             limit_in_words(self.analysis),
+            self.without_warp_in_words(),
             match self.idle_beside() {
                 Some(idle) => format!("; {idle}"),
                 None => String::new(),

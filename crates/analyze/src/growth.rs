@@ -7,6 +7,7 @@
 
 use crate::advice::{Facts, HALF, Nearest, QUEUED, nearest, percent};
 use crate::analysis::KernelAnalysis;
+use crate::explain::Subject;
 use crate::verdict::Bound;
 use warploom_policy::load_class::LoadClass;
 
@@ -22,10 +23,31 @@ const FAR: f64 = 100.0;
 /// Growth below which more warps hardly help.
 const HARDLY: f64 = 1.05;
 
-/// Sentence on the effect of more TLP.
-pub(crate) fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
+/// Effect of more TLP.
+pub(crate) struct MoreTlp {
+    pub sentence: String,
+    /// False if more warps on an SM hardly help.
+    pub helps: bool,
+}
+
+/// The effect of more TLP.
+pub(crate) fn more_tlp(subject: &Subject<'_>) -> MoreTlp {
+    let (analysis, facts) = (subject.analysis, &subject.facts);
+    let useless = |sentence| MoreTlp {
+        sentence,
+        helps: false,
+    };
     let queued = facts.queued;
-    match analysis.bound {
+    useless(match analysis.bound {
+        Bound::IdleSms if subject.waits_alone() && !analysis.occupancy.is_full() => {
+            return MoreTlp {
+                sentence: format!(
+                    "More warps help if they share the work: where SMs hold a block, the bound is {}.",
+                    subject.within_sms().name()
+                ),
+                helps: true,
+            };
+        }
         Bound::IdleSms => format!(
             "More warps on an SM would hardly help: SMs hold no block at all in {} of their cycles.",
             percent(1.0 - facts.active.unwrap_or(1.0))
@@ -59,8 +81,8 @@ pub(crate) fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
                 percent(queued)
             )
         }
-        _ => by_load(analysis, facts),
-    }
+        _ => return by_load(analysis, facts),
+    })
 }
 
 /// Limit of a kernel's growth by more TLP.
@@ -135,13 +157,14 @@ fn least(analysis: &KernelAnalysis, facts: &Facts) -> Limit {
 }
 
 /// Sentence on the effect of more TLP by the load of the most used part, and by the other limits.
-fn by_load(analysis: &KernelAnalysis, facts: &Facts) -> String {
+fn by_load(analysis: &KernelAnalysis, facts: &Facts) -> MoreTlp {
     let Nearest {
         name, used, full, ..
     } = nearest(analysis);
     let Limit { growth, words } = least(analysis, facts);
     let until = format!("throughput can grow at most {growth:.1}-fold, until {words}");
-    match analysis.class {
+    let helps = analysis.class != LoadClass::Saturated && growth >= HARDLY;
+    let sentence = match analysis.class {
         LoadClass::Saturated => format!(
             "More warps would not help: they would queue at the {name} (used for {}, full from {} \
              on), and share the caches with more others.",
@@ -162,5 +185,6 @@ fn by_load(analysis: &KernelAnalysis, facts: &Facts) -> String {
             "More warps would help: no part has much to do.".to_owned()
         }
         LoadClass::Underutilised => format!("More warps would help: {until}."),
-    }
+    };
+    MoreTlp { sentence, helps }
 }

@@ -1,7 +1,8 @@
 //! L2 banks or DRAM channels to which a kernel sends most of its requests while others idle, over a
 //! whole run or at each time of it. Means over all banks show nothing of them.
 
-use crate::advice::percent;
+use crate::advice::{HALF, percent};
+use crate::verdict::Bound;
 use warploom_config::GpuSpec;
 use warploom_stats::result::{Figures, HotBanks};
 
@@ -175,23 +176,51 @@ impl Hot {
     }
 
     /// True if these banks limit a kernel more than a cause for which schedulers do not issue in
-    /// this share of their cycles: accesses wait for them for long, or one is busy for longer.
-    pub(crate) fn is_behind(&self, cause: f64) -> bool {
-        self.waits > LONG || self.crowded.is_some() || self.busy > cause
+    /// the share `waits` of their cycles: what warps wait for waits for the banks for long, or one
+    /// is busy for longer. Accesses to other banks wait in queues for the share `elsewhere` of
+    /// their time.
+    pub(crate) fn is_behind(&self, cause: Bound, waits: f64, elsewhere: f64) -> bool {
+        let long = self.waits_of(cause, elsewhere) > LONG;
+        long || self.crowded.is_some() || self.busy > waits
     }
 
-    /// Step that spreads the requests, in a kernel that has atomics on shared memory or none.
-    pub(crate) fn step(&self, in_shared: bool) -> String {
+    /// Share of the time of accesses that those which warps wait for by a cause wait for these
+    /// banks; all of them, if most are of that kind. Where accesses to other banks mostly wait in
+    /// queues as well, these are taken to be those to the few banks.
+    fn waits_of(&self, cause: Bound, elsewhere: f64) -> f64 {
+        let HotBanks {
+            loads,
+            stores,
+            atomics,
+            ..
+        } = self.banks;
+        let all = loads + stores + atomics;
+        let of = match cause {
+            Bound::Loads => loads,
+            Bound::Atomics => atomics,
+            _ => all,
+        };
+        match 2 * of >= all || elsewhere > HALF {
+            true => self.waits,
+            false => self.waits * of as f64 / all as f64,
+        }
+    }
+
+    /// Step that spreads the requests. `fewer_blocks` is the step that has fewer blocks, if the
+    /// kernel has atomics on shared memory.
+    pub(crate) fn step(&self, fewer_blocks: Option<&str>) -> String {
         let apart = "pad the rows of arrays, or let blocks begin at different rows, so that the \
                      distance of addresses that are used at a time does not lead to the same few \
                      again (partition camping)";
-        if self.are_atomics() && !self.is_dram() && in_shared {
-            return "launch fewer blocks that work on more each, since every block adds its results \
-                    to the same words of global memory; or let blocks add to several copies there, \
-                    which spread over more banks, and add those at the end"
-                .to_owned();
+        let adds = self.are_atomics() && !self.is_dram();
+        if let Some(fewer) = fewer_blocks.filter(|_| adds) {
+            return format!(
+                "{fewer}, since every block adds its results to the same words of global memory; or \
+                 let blocks add to several copies there, which spread over more banks, and add \
+                 those at the end"
+            );
         }
-        if self.are_atomics() && !self.is_dram() {
+        if adds {
             return "let each block update a copy of its own in shared memory (privatisation), or \
                     each warp combine its values by shuffles, and update global memory once for \
                     them; several copies in global memory, added at the end, spread the rest over \
@@ -232,14 +261,21 @@ fn crowded(figures: &Figures) -> Option<f64> {
     Some((get("gpu.crowded_cycles") / cycles.max(1.0)).min(1.0))
 }
 
-/// Share of the time of accesses that they would not take on an idle machine: they wait in queues.
-pub(crate) fn queueing(spec: &GpuSpec, figures: &Figures, l2_hits: Option<f64>) -> f64 {
+/// Shares of the time of accesses that they would not take on an idle machine, since they wait in
+/// queues: of all accesses, and of those without the waits for the banks with the longest ones.
+pub(crate) fn queueing(spec: &GpuSpec, figures: &Figures, l2_hits: Option<f64>) -> [f64; 2] {
     let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
     let idle = spec.latencies();
     let hits = l2_hits.unwrap_or(0.0);
     let idle = hits * f64::from(idle.l2) + (1.0 - hits) * f64::from(idle.dram);
-    match get("sm.fetch_cycles") / get("sm.fetches").max(1.0) {
-        cycles if cycles > idle => 1.0 - idle / cycles,
+    let banks = figures.hot_banks.unwrap_or_default();
+    let (cycles, fetches) = (get("sm.fetch_cycles"), get("sm.fetches"));
+    let others = (
+        cycles - banks.wait_cycles as f64,
+        fetches - banks.packets as f64,
+    );
+    [(cycles, fetches), others].map(|(cycles, fetches)| match cycles / fetches.max(1.0) {
+        mean if mean > idle => 1.0 - idle / mean,
         _ => 0.0,
-    }
+    })
 }

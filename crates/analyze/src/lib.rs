@@ -19,6 +19,7 @@ mod context;
 mod explain;
 mod growth;
 mod hot_banks;
+mod loads;
 mod loadstore;
 mod memories;
 mod mix;

@@ -1,12 +1,12 @@
 //! Time of launches in parts: before the first block, while most SMs hold blocks, and at the end,
 //! when few still do; and the reasons why SMs hold none.
 
-use crate::advice::{counted, percent};
+use crate::advice::{HALF, counted, percent};
 use crate::explain::Subject;
 use crate::occupancy::Occupancy;
 use crate::verdict::Bound;
 use warploom_config::{GpuSpec, OccupancyLimit};
-use warploom_policy::utilisation::Utilisation;
+use warploom_policy::utilisation::{Part, Utilisation};
 use warploom_stats::result::Figures;
 
 /// Share of the SMs' cycles from which a reason for no block is named.
@@ -17,6 +17,14 @@ const WORTH_A_STEP: (f64, f64) = (0.1, 0.5);
 const FULL: f64 = 0.9;
 /// Ratio of the longest block to the mean from which blocks count as unequal.
 const UNEQUAL: f64 = 2.0;
+/// Step against the time before the first block of a single launch.
+const MORE_WORK: &str = "give the launch more work, by a larger problem";
+/// Share of the SMs' cycles with a block from which it is named that schedulers have no warp.
+const NO_WARP: f64 = 0.2;
+/// Warps of a scheduler up to which they are few.
+const FEW_WARPS: f64 = 2.0;
+/// Share of its cycles with a warp from which a scheduler always issues.
+const ALWAYS: f64 = 0.9;
 /// Share of the cycles below which the time with blocks on most SMs is too short to be judged.
 const SHORT: f64 = 0.05;
 
@@ -111,6 +119,21 @@ impl Phases {
     }
 }
 
+/// Cycles of the longest block and of one on average, if blocks are unequal.
+pub(crate) fn unequal_blocks(figures: &Figures) -> Option<(u64, u64)> {
+    let times = figures.block_times.filter(|times| times.blocks > 0)?;
+    let mean = times.cycles / times.blocks;
+    (times.longest as f64 >= UNEQUAL * mean as f64).then_some((times.longest, mean))
+}
+
+/// Share of the time after the launch for which the longest block runs; 0 if blocks are equal.
+pub(crate) fn longest_block(spec: &GpuSpec, figures: &Figures) -> f64 {
+    let launch = u64::from(spec.gpu.kernel_launch_cycles);
+    let time = figures.cycles.saturating_sub(launch).max(1);
+    let longest = unequal_blocks(figures).map_or(0, |(longest, _)| longest);
+    longest as f64 / time as f64
+}
+
 /// Reason why SMs hold no block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Idle {
@@ -157,6 +180,36 @@ impl Subject<'_> {
         })
     }
 
+    /// Share of the scheduler cycles in which a scheduler of an SM that holds a block has no warp.
+    fn without_warp(&self) -> f64 {
+        let idle = 1.0 - self.facts.active.unwrap_or(1.0);
+        (self.share("no_warp") - idle).max(0.0)
+    }
+
+    /// Clause on schedulers without a warp on SMs that hold a block, if they have none for long.
+    pub(crate) fn without_warp_in_words(&self) -> String {
+        let active = self.facts.active.unwrap_or(1.0).max(1e-9);
+        match self.without_warp() / active {
+            share if share >= NO_WARP => format!(
+                "; in {} of that time a scheduler has no warp (an SM has {} of them)",
+                percent(share),
+                self.machine.spec.sm.schedulers
+            ),
+            _ => String::new(),
+        }
+    }
+
+    /// Clause on schedulers without a warp beside a bound for which they wait in fewer cycles.
+    pub(crate) fn more_without_warp(&self, bound: Bound) -> String {
+        match self.without_warp() {
+            share if share > bound.waits(self.figures) => format!(
+                "; in {}, schedulers of SMs that hold a block have no warp",
+                percent(share)
+            ),
+            _ => String::new(),
+        }
+    }
+
     fn reason(&self, idle: Idle) -> String {
         let gpu = &self.machine.spec.gpu;
         match idle {
@@ -179,7 +232,7 @@ impl Subject<'_> {
 
     /// Why SMs run out of blocks at different times.
     fn tail_in_words(&self) -> String {
-        if let Some((longest, mean)) = self.unequal_blocks() {
+        if let Some((longest, mean)) = unequal_blocks(self.figures) {
             return format!("the longest block takes {longest} cycles, one on average {mean}");
         }
         let (blocks, places) = (self.analysis.occupancy.grid_blocks, self.places());
@@ -188,13 +241,6 @@ impl Subject<'_> {
             counted(blocks),
             blocks as f64 / places.max(1) as f64
         )
-    }
-
-    /// Cycles of the longest block and of one on average, if blocks are unequal.
-    fn unequal_blocks(&self) -> Option<(u64, u64)> {
-        let times = self.figures.block_times.filter(|times| times.blocks > 0)?;
-        let mean = times.cycles / times.blocks;
-        (times.longest as f64 >= UNEQUAL * mean as f64).then_some((times.longest, mean))
     }
 
     /// Blocks for which the machine has room at a time.
@@ -213,32 +259,88 @@ impl Subject<'_> {
         self.analysis.occupancy_limit == OccupancyLimit::Grid.name()
     }
 
-    /// Steps against the largest reasons why SMs hold no block.
-    pub(crate) fn more_blocks(&self) -> String {
+    /// Reasons why SMs hold no block that have a step: the largest ones.
+    fn largest_reasons(&self) -> Vec<Idle> {
         let (least, of_largest) = WORTH_A_STEP;
         let reasons = self.phases.reasons();
         let largest = reasons.iter().map(|(_, share)| *share).fold(0.0, f64::max);
         let counts = |share: f64| share == largest || share >= least.max(of_largest * largest);
-        let steps = reasons.into_iter().filter(|(_, share)| counts(*share));
-        let mut steps: Vec<&str> = steps.map(|(idle, _)| self.against(idle)).collect();
-        steps.dedup();
+        let named = reasons.into_iter().filter(|(_, share)| counts(*share));
+        named.map(|(idle, _)| idle).collect()
+    }
+
+    /// Steps against the largest reasons why SMs hold no block.
+    pub(crate) fn more_blocks(&self) -> String {
+        let reasons = self.largest_reasons().into_iter();
+        let mut steps: Vec<String> = reasons.map(|idle| self.against(idle)).collect();
+        // The remedy against the time of one launch is told once.
+        if steps.len() > 1 && steps[0] == MORE_WORK {
+            let is_told = steps[1..]
+                .iter()
+                .any(|step| step.contains("a larger problem"));
+            steps.drain(..usize::from(is_told));
+        }
         steps.join("; and ")
     }
 
-    fn against(&self, idle: Idle) -> &'static str {
-        match idle {
-            Idle::Launch if self.analysis.launches == 1 => {
-                "give the launch more work, by a larger problem"
-            }
+    /// True if warps that share an SM hardly keep each other from issuing: they wait for results
+    /// for longer than schedulers issue, or are few and leave schedulers cycles without issue.
+    /// Fewer of them on an SM are no faster then.
+    pub(crate) fn waits_alone(&self) -> bool {
+        let within = self.within_sms();
+        let of_latency = matches!(
+            within,
+            Bound::Loads | Bound::SharedLoads | Bound::Arithmetic | Bound::Atomics | Bound::Fetch
+        );
+        let is_free = self.facts.units_busy < HALF;
+        let issued = self.share("issued");
+        let with_warps = 1.0 - self.share("no_warp");
+        let schedulers = f64::from(self.machine.spec.sm.schedulers);
+        let few = self.analysis.occupancy.resident_warps <= FEW_WARPS * schedulers;
+        let by_latency = of_latency && within.waits(self.figures) > issued;
+        let by_issue = within == Bound::Part(Part::Scheduler) || of_latency;
+        is_free && (by_latency || by_issue && few && issued < ALWAYS * with_warps)
+    }
+
+    /// True if the step against idle SMs is to let more threads share the work.
+    pub(crate) fn shares_work(&self) -> bool {
+        self.analysis.bound == Bound::IdleSms
+            && self.largest_reasons().contains(&Idle::Grid)
+            && self.waits_alone()
+    }
+
+    fn against(&self, idle: Idle) -> String {
+        let step = match idle {
+            Idle::Launch if self.analysis.launches == 1 => MORE_WORK,
             Idle::Launch => "give a launch more work: a larger problem, or one launch for several",
-            Idle::Grid => "launch more blocks: smaller ones, or a larger problem",
-            Idle::Tail if self.unequal_blocks().is_some() => {
-                "give all blocks the same work: divide that of the longest ones among more threads"
+            Idle::Grid if self.waits_alone() => {
+                "let more threads share the work, in more blocks, or solve a larger problem (the \
+                 same threads in smaller blocks are hardly faster: a warp waits for its own results)"
             }
+            Idle::Grid => "launch more blocks: smaller ones, or a larger problem",
+            Idle::Tail if unequal_blocks(self.figures).is_some() => return self.equal_blocks(),
             Idle::Tail => {
                 "let blocks be small and take equally long, so that the last ones end together, or \
                  solve a larger problem"
             }
-        }
+        };
+        step.to_owned()
+    }
+
+    /// Step against blocks that take unequally long. Smaller ones may help if warps keep each other
+    /// from issuing: where they wait for arithmetic, they take hardly less time.
+    fn equal_blocks(&self) -> String {
+        let is_full = matches!(
+            self.within_sms(),
+            Bound::Part(Part::Scheduler) | Bound::Units
+        );
+        let smaller = match self.analysis.occupancy.warps_per_block > 1 && is_full {
+            true => "; smaller blocks may spread that work over more SMs",
+            false => "",
+        };
+        format!(
+            "give all blocks the same work: divide that of the longest ones among more threads\
+             {smaller}"
+        )
     }
 }

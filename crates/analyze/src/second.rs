@@ -1,6 +1,7 @@
 //! The bound that comes close to the first one, so that both are told.
 
 use crate::advice::{HALF, percent};
+use crate::classes::Category;
 use crate::explain::Subject;
 use crate::verdict::{Bound, CAUSES, Evidence, SHARED_BUSY, issuing};
 use warploom_policy::load_class::thresholds;
@@ -17,16 +18,37 @@ impl Evidence<'_> {
     /// that hold a block.
     pub(crate) fn second(&self, first: Bound) -> Option<Bound> {
         match first {
-            Bound::Part(_) | Bound::Shared if self.is_idle() => Some(Bound::IdleSms),
-            Bound::Part(_) | Bound::Shared => self
-                .second_part(first)
-                .or_else(|| self.latency_beside(first)),
             Bound::IdleSms => {
                 let active = self.active();
                 (active >= CLOSE * (1.0 - active)).then(|| self.bound_within_sms())
             }
+            Bound::Part(_) | Bound::Shared | Bound::LoadStore if self.is_idle() => {
+                Some(Bound::IdleSms)
+            }
+            Bound::Part(_) | Bound::Shared => self
+                .second_part(first)
+                .or_else(|| self.lines_beside(first))
+                .or_else(|| self.latency_beside(first)),
+            Bound::LoadStore => self
+                .part_beside_lines()
+                .or_else(|| self.second_cause(first)),
             cause => self.second_cause(cause),
         }
+    }
+
+    /// Load/store units whose loads find no line in their set of L1D, beside a part that the
+    /// misses fill.
+    fn lines_beside(&self, first: Bound) -> Option<Bound> {
+        let Bound::Part(part) = first else {
+            return None;
+        };
+        self.lacks_lines(part).then_some(Bound::LoadStore)
+    }
+
+    /// The part that misses fill, where load/store units whose loads find no line come first.
+    fn part_beside_lines(&self) -> Option<Bound> {
+        let part = Category::of(self.with_blocks).part()?;
+        self.lacks_lines(part).then_some(Bound::Part(part))
     }
 
     fn second_part(&self, first: Bound) -> Option<Bound> {

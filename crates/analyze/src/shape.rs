@@ -45,12 +45,16 @@ impl Subject<'_> {
                 "{WIDER}{WARP} x {} threads instead of {}, if neighbouring words belong to \
                  neighbouring `threadIdx.x`: a warp then takes words of one row instead of \
                  {rows:.0}, \
-                 and {} {:.1} transactions instead of {:.1}",
+                 and {} at best {:.1} transactions instead of {:.1}{}",
                 threads / WARP,
                 shape([x, y, z]),
                 kind.one,
                 (kind.transactions / rows).max(kind.ideal),
-                kind.transactions
+                kind.transactions,
+                match self.analysis.occupancy.shared_bytes {
+                    0 => "",
+                    _ => " (tiles in shared memory then need that shape)",
+                }
             )
         })
     }

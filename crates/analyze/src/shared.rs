@@ -1,6 +1,7 @@
 //! Cycles that accesses to shared memory take beyond one each: for their width, for bank conflicts,
 //! and for turns of atomics.
 
+use warploom_config::GpuSpec;
 use warploom_stats::result::Counts;
 
 /// Cycles that accesses to shared memory wait for each other's lanes.
@@ -8,9 +9,11 @@ use warploom_stats::result::Counts;
 pub(crate) struct SharedWait {
     /// Cycles that an access of the kind with most of them waits.
     pub cycles: f64,
-    /// True if this kind is atomics, whose lanes on one word take turns; else lanes use the same
-    /// bank.
+    /// True if this kind is atomics; else lanes of loads and stores use the same bank.
     pub is_atomic: bool,
+    /// True if lanes of atomics on one word take turns on the machine; else they only use the same
+    /// bank.
+    takes_turns: bool,
     /// True if the addresses of most lanes that use the same bank follow no pattern: they are data.
     pub is_lookup: bool,
 }
@@ -26,8 +29,12 @@ const LOOKUPS: &str = "the lanes' addresses follow no pattern, as those of look-
 pub(crate) const PRIVATE: &str = "let fewer lanes of a warp update the same word of shared memory: \
                                   give each lane a copy of the array (`copies[i * 32 + lane]`, or \
                                   fewer copies of a large one) and add the copies at the end, or \
-                                  combine the values of a warp first (`__match_any_sync`, \
-                                  shuffles)";
+                                  combine the values of a warp first (shuffles; from Volta on, \
+                                  `__match_any_sync`)";
+/// Remedy against bank conflicts of atomics whose lanes do not take turns on one word.
+const APART: &str = "let a thread combine several values before it updates shared memory; or give \
+                     groups of lanes a copy of the array in other banks, which pays only if a \
+                     block makes many more updates than the copies have words";
 
 /// Share of the cycles of shared memory from which bank conflicts are named.
 const SOME_CONFLICTS: f64 = 0.1;
@@ -78,7 +85,7 @@ pub(crate) fn width_in_words(counts: &Counts) -> String {
 
 impl SharedWait {
     /// The wait of the kind of access with most of these cycles, if it is a cycle or longer.
-    pub(crate) fn of(counts: &Counts) -> Option<Self> {
+    pub(crate) fn of(spec: &GpuSpec, counts: &Counts) -> Option<Self> {
         let get = |name: &str| counts.get(name).copied().unwrap_or(0);
         let [all, atomics] =
             ["shared_instructions", "shared_atomics"].map(|n| get(&format!("sm.{n}")));
@@ -93,19 +100,24 @@ impl SharedWait {
         (cycles >= 1.0).then_some(Self {
             cycles,
             is_atomic,
+            takes_turns: spec.sm.shared_atomic_cycles > 0,
             is_lookup,
         })
     }
 
     /// A clause on this wait.
     pub(crate) fn in_words(self) -> String {
-        match self.is_atomic {
-            true => format!(
+        match (self.is_atomic, self.takes_turns) {
+            (true, true) => format!(
                 "an atomic of shared memory waits {:.1} cycles, because its lanes update the same \
                  word, or words of the same bank, one after the other",
                 self.cycles
             ),
-            false => format!(
+            (true, false) => format!(
+                "an atomic of shared memory waits {:.1} cycles for bank conflicts",
+                self.cycles
+            ),
+            (false, _) => format!(
                 "an access to shared memory waits {:.1} cycles for bank conflicts",
                 self.cycles
             ),
@@ -114,14 +126,17 @@ impl SharedWait {
 
     /// The remedy against it.
     pub(crate) const fn remedy(self) -> &'static str {
-        match self {
-            Self {
-                is_atomic: true, ..
-            } => PRIVATE,
-            Self {
-                is_lookup: true, ..
-            } => LOOKUPS,
-            _ => LAYOUT,
+        match (self.is_atomic, self.takes_turns, self.is_lookup) {
+            (true, true, _) => PRIVATE,
+            (true, false, _) => APART,
+            (false, _, true) => LOOKUPS,
+            (false, _, false) => LAYOUT,
         }
+    }
+
+    /// True if the remedy is another layout, which costs hardly an instruction; else copies are to
+    /// be made and added.
+    pub(crate) const fn is_of_layout(self) -> bool {
+        !self.is_atomic && !self.is_lookup
     }
 }

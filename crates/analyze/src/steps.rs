@@ -1,9 +1,10 @@
 //! The last sentence of an explanation: the next step by what bounds the kernel.
 
-use crate::accesses::{Accesses, SPREAD};
+use crate::accesses::Accesses;
 use crate::advice::{FEW_LANES, HALF, NEIGHBOURS, QUEUED, counted, percent, remedy};
-use crate::atomics::Atomics;
 use crate::explain::Subject;
+use crate::hot_banks::Hot;
+use crate::loads::AGAIN;
 use crate::loadstore::{FullUnit, Stall};
 use crate::memories::LESS_LOCAL;
 use crate::occupancy::WARP;
@@ -17,18 +18,12 @@ use warploom_policy::utilisation::Part;
 
 /// Share of local memory in the packets of a direction from which it is named as their cause.
 const MOSTLY_LOCAL: f64 = 0.5;
-/// Share of the loads that hit in a cache from which data counts as read again.
-const AGAIN: f64 = 0.05;
-
-/// Share of the loads that find in L2 what was loaded before from which shared memory is named. It
-/// is above a half, which sectors reach that come from DRAM in pairs.
-const REREAD: f64 = 0.75;
-
 /// Lanes of an atomic, and atomics of a block, below which they count as one.
-const ABOUT_ONE: f64 = 1.5;
+pub(crate) const ABOUT_ONE: f64 = 1.5;
 
-/// Bytes that a load moves for a full warp with 16 bytes in each lane.
-const WIDEST: f64 = 512.0;
+/// Step that has more instructions of a warp in flight.
+const IN_FLIGHT: &str = "issue independent instructions earlier: load ahead of use, unroll so that \
+                         several loads or chains of arithmetic are in flight";
 
 /// Remedy against many accesses to shared memory without conflicts.
 const FEWER_SHARED: &str = "access shared memory less often: wider accesses (`float4`), values \
@@ -42,41 +37,27 @@ const FEWER_WIDE: &str = "access shared memory less often: values kept in regist
                           ones or padding do not help, but smaller types do";
 
 /// Remedy against many atomics on shared memory whose lanes take no turns.
-const FEWER_UPDATES: &str = "update shared memory less often: let a thread combine several values in \
-                             registers first";
+pub(crate) const FEWER_UPDATES: &str = "update shared memory less often: let a thread combine \
+                                        several values in registers first";
 
 impl Subject<'_> {
     /// Sentence on the next step.
     pub(crate) fn next_step(&self, bound: Bound) -> String {
-        match bound {
-            Bound::IdleSms => match self.step_within() {
-                Some(step) => format!(
-                    "Next: {}; for the time with blocks: {step}.",
-                    self.more_blocks()
-                ),
-                None => format!("Next: {}.", self.more_blocks()),
-            },
-            bound => {
-                let first = self.step(bound);
-                let second = self.analysis.bound_beside;
-                let second = second.map(|second| (second.name(), self.step(second)));
-                match second.filter(|(_, step)| *step != first) {
-                    Some((name, step)) => format!("Next: {first}; against the {name}: {step}."),
-                    None => format!("Next: {first}."),
-                }
-            }
-        }
-    }
-
-    /// Step for the time in which SMs hold blocks, unless it is to launch more blocks.
-    fn step_within(&self) -> Option<String> {
-        let within = self.within_sms();
-        let of_latency = matches!(
-            within,
-            Bound::Loads | Bound::SharedLoads | Bound::Arithmetic
-        );
-        let more_blocks = self.is_short_of_blocks() && self.facts.scattered().is_none();
-        (!of_latency || !more_blocks).then(|| self.step(within))
+        let first = self.step(bound);
+        let second = match bound {
+            Bound::IdleSms => Some(("; for the time with blocks".to_owned(), self.within_sms())),
+            _ => self.analysis.bound_beside.map(|second| {
+                let against = format!("; against the {}", second.name());
+                (against, second)
+            }),
+        };
+        let second = second.and_then(|(against, second)| {
+            Some(format!(
+                "{against}: {}",
+                apart_from(&self.step(second), &first)?
+            ))
+        });
+        format!("Next: {first}{}.", second.unwrap_or_default())
     }
 
     fn step(&self, bound: Bound) -> String {
@@ -116,13 +97,7 @@ impl Subject<'_> {
             Bound::LoadStore => self.free_unit(),
             Bound::HotBanks => {
                 let hot = self.evidence().hot_banks();
-                let counts = &self.figures.statistics;
-                let in_shared = counts.contains_key("sm.shared_atomics");
-                let single = hot.filter(|hot| hot.are_atomics() && !in_shared);
-                match single.and_then(|_| self.fewer_single_atomics()) {
-                    Some(step) => step,
-                    None => hot.map_or_else(|| self.more_warps(), |hot| hot.step(in_shared)),
-                }
+                hot.map_or_else(|| self.more_warps(), |hot| self.cooler_banks(hot))
             }
             Bound::Loads => self.faster_loads(),
             Bound::SharedLoads => self.faster_shared(),
@@ -159,12 +134,25 @@ impl Subject<'_> {
         }
     }
 
+    /// Step that sends fewer requests to a few banks, or spreads them.
+    fn cooler_banks(&self, hot: Hot) -> String {
+        let in_shared = self.figures.statistics.contains_key("sm.shared_atomics");
+        let single = hot.are_atomics() && !in_shared;
+        match single.then(|| self.fewer_single_atomics()).flatten() {
+            Some(step) => step,
+            None if hot.are_atomics() && self.exchanges() => self.fewer_atomics(),
+            None => hot.step(in_shared.then(|| self.fewer_blocks())),
+        }
+    }
+
     /// Step that has more warps, where a part is far from saturated and an SM has room.
     fn or_warps(&self, part: Part) -> String {
         let used = self.analysis.utilisation_with_blocks.of(part);
         let (high, full) = (thresholds(part).high, thresholds(part).saturated);
         let has_room = !self.analysis.occupancy.is_full() && self.facts.queued <= QUEUED;
-        match used < f64::midpoint(high, full) && has_room {
+        // More warps would find still fewer lines of L1D.
+        let has_lines = !self.evidence().lacks_lines(part);
+        match used < f64::midpoint(high, full) && has_room && has_lines {
             true => format!(
                 "; or, since it is full at {} only, {}",
                 percent(full),
@@ -174,8 +162,9 @@ impl Subject<'_> {
         }
     }
 
-    /// Step where instructions are too many. Lanes without effect and bank conflicts come first,
-    /// because they cost issue slots and time without any work.
+    /// Step where instructions are too many. Lanes without effect come first, because they cost
+    /// issue slots without any work, and bank conflicts that another layout avoids. Conflicts that
+    /// copies avoid come last, because to make and add these takes instructions.
     fn fewer_instructions(&self) -> String {
         let lanes = self.facts.lanes.filter(|&lanes| lanes < FEW_LANES);
         let lanes = lanes.map(|lanes| match self.analysis.occupancy.explains(lanes) {
@@ -185,11 +174,19 @@ impl Subject<'_> {
                  {WARP} lanes)"
             ),
         });
-        let conflicts = self.facts.shared_wait;
-        let conflicts = conflicts.map(|wait| format!("{} ({})", wait.remedy(), wait.in_words()));
         let fewer = "execute fewer instructions: hoist index arithmetic out of loops, unroll, use \
                      wider loads or fused operations";
-        let steps = [lanes, conflicts, Some(fewer.to_owned())];
+        let conflicts = |of_layout: bool| {
+            let wait = self.facts.shared_wait;
+            let wait = wait.filter(|wait| wait.is_of_layout() == of_layout);
+            wait.map(|wait| format!("{} ({})", wait.remedy(), wait.in_words()))
+        };
+        let steps = [
+            lanes,
+            conflicts(true),
+            Some(fewer.to_owned()),
+            conflicts(false),
+        ];
         steps.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
@@ -222,11 +219,18 @@ impl Subject<'_> {
                 wait.map_or(self.fewer_of_shared(), SharedWait::remedy)
                     .to_owned()
             }
+            Stall::Lines if self.passes_l1d(unit) && self.wider_blocks().is_some() => {
+                let wider = self.wider_blocks().unwrap_or_default();
+                format!("{}; or {wider}", self.more_lines(unit))
+            }
             _ if self.facts.scattered().is_some() => self.fewer_transactions(),
             Stall::Lines => self.more_lines(unit),
             Stall::MshrRequests => "let one warp load what several need, and hand it on in shared \
                                     memory"
                 .to_owned(),
+            Stall::Banks | Stall::Transactions if !unit.is_store() && self.is_reused() => {
+                format!("{}; and use wider words", self.fewer_loads())
+            }
             Stall::Banks | Stall::Transactions => self.fewer_transactions(),
             Stall::DataPort => "access memory less often, from registers".to_owned(),
             _ => self.less_traffic(part),
@@ -271,6 +275,16 @@ impl Subject<'_> {
         }
     }
 
+    /// True if L1D hits hardly any of the loads that wait, so that they may go past it.
+    fn passes_l1d(&self, unit: FullUnit) -> bool {
+        !unit.is_store() && self.facts.l1d_reads.is_some_and(|share| share < AGAIN)
+    }
+
+    /// True if L1D has the lines of most loads, or has them on their way.
+    fn is_reused(&self) -> bool {
+        self.facts.l1d_reads.is_some_and(|share| share >= HALF)
+    }
+
     /// Step where the lines of a set of L1D are short.
     fn more_lines(&self, unit: FullUnit) -> String {
         let keys = match self.machine.spec.l1d.write_ratio_percent {
@@ -286,7 +300,7 @@ impl Subject<'_> {
             _ => keys.to_owned(),
         };
         match (unit.is_store(), self.facts.l1d_reads) {
-            (false, Some(share)) if share < AGAIN => format!(
+            (false, Some(share)) if self.passes_l1d(unit) => format!(
                 "load past L1D (`__ldcg`, `ld.global.cg`), since it hits {} of the loads; or {keys}",
                 percent(share)
             ),
@@ -295,109 +309,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Step where bytes of loads are too many.
-    fn fewer_loads(&self) -> String {
-        // What copies left in L2 is not read again.
-        let copied = self.facts.copied.unwrap_or(0.0);
-        let l2 = self.facts.l2_reread;
-        let l1d = self.facts.l1d_reads;
-        let again = |share: Option<f64>| share.is_some_and(|share| share >= AGAIN);
-        let hits = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
-        let found = format!(
-            "with lines that are on their way, L1D hits {} of the loads, L2 {}{}",
-            hits(l1d),
-            hits(l2),
-            match copied > 0.0 {
-                true => " beside what copies left there",
-                false => "",
-            }
-        );
-        if again(l1d) {
-            format!(
-                "load less: keep data that is read again in registers or shared memory ({found})"
-            )
-        } else if again(l2) {
-            format!(
-                "load less: if data is read again, keep it in registers or shared memory; else use \
-                 smaller types ({found})"
-            )
-        } else {
-            format!(
-                "load fewer bytes, for example smaller types; hardly a line is read again ({found})"
-            )
-        }
-    }
-
-    /// Step where atomics are too many.
-    fn fewer_atomics(&self) -> String {
-        let atomic = self.facts.accesses.iter().find(|kind| kind.is_atomic());
-        let copied = self.facts.copied.unwrap_or(0.0);
-        let reused = self.facts.l2_hit_rate.map(|rate| rate - copied);
-        let missed = reused.is_some_and(|share| share < HALF);
-        if let Some(kind) = atomic.filter(|kind| missed && kind.spread() >= SPREAD) {
-            return format!(
-                "let neighbouring threads update neighbouring words, for example by sorting the \
-                 updates by address; an atomic then needs {:.1} transactions instead of {:.1}",
-                kind.ideal, kind.transactions
-            );
-        }
-        if let Some(step) = self.fewer_single_atomics() {
-            return step;
-        }
-        let apart = self.facts.atomic_lanes.filter(|&lanes| lanes < 2.0);
-        let apart = apart.map_or_else(String::new, |lanes| {
-            format!(
-                ", of {lanes:.1} lanes each: lanes on the same word, or on different lines, take turns"
-            )
-        });
-        format!(
-            "let a warp or a block combine its values first, by shuffles or in shared memory, and \
-             update a word with one atomic (atomics are {} of the transactions{apart})",
-            percent(self.facts.atomics.unwrap_or(0.0))
-        )
-    }
-
-    /// Step where an atomic of a warp takes effect in about one lane: the warp combines already.
-    fn fewer_single_atomics(&self) -> Option<String> {
-        let counts = &self.figures.statistics;
-        let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
-        let atomics = get("sm.memory_accesses.atomic");
-        let (updates, blocks) = (get("gpu.atomics"), get("sm.blocks_started"));
-        let single = updates > 0.0 && blocks > 0.0 && updates < ABOUT_ONE * atomics;
-        let for_block = atomics / blocks;
-        single.then(|| {
-            let step = match for_block < ABOUT_ONE {
-                true => "launch fewer blocks that work on more each",
-                false => {
-                    "combine the values of a block in shared memory, and let one thread of the block \
-                     update the word; or let each thread work on more elements"
-                }
-            };
-            format!(
-                "{step} (an atomic takes effect in one lane, so that warps combine their values \
-                 already; a block executes {for_block:.1} of them)"
-            )
-        })
-    }
-
-    /// True if most transactions are atomics.
-    fn mostly_atomics(&self) -> bool {
-        self.facts.atomics.is_some_and(|share| share > 0.5)
-    }
-
-    /// Step where warps wait for atomics.
-    fn faster_atomics(&self) -> String {
-        let wait = self.facts.shared_wait.filter(|wait| wait.is_atomic);
-        match (self.facts.atomic_memory, wait) {
-            (Some(Atomics::Shared), Some(wait)) => {
-                format!("{}; then {}", wait.remedy(), self.more_warps())
-            }
-            (Some(Atomics::Shared), None) => format!("{FEWER_UPDATES}; and {}", self.more_warps()),
-            _ => self.fewer_atomics(),
-        }
-    }
-
-    fn less_traffic(&self, part: Part) -> String {
+    pub(crate) fn less_traffic(&self, part: Part) -> String {
         if self.mostly_atomics() {
             return self.fewer_atomics();
         }
@@ -465,7 +377,7 @@ impl Subject<'_> {
         of_unit.unwrap_or_else(|| Accesses::of_any_kind(mean))
     }
 
-    fn fewer_transactions(&self) -> String {
+    pub(crate) fn fewer_transactions(&self) -> String {
         let fewer = |kind: Accesses| {
             format!(
                 "{NEIGHBOURS}; {} then needs {:.1} transactions instead of {:.1}; where addresses \
@@ -482,77 +394,46 @@ impl Subject<'_> {
         self.wider_blocks().unwrap_or_else(scattered)
     }
 
-    /// Step where loads take long: against what makes them slow, or else more of them at a time.
-    fn faster_loads(&self) -> String {
-        let used = &self.analysis.utilisation;
-        let memory = [Part::Dram, Part::NocToSm];
-        let nearer = |a: &Part, b: &Part| used.of(*a).total_cmp(&used.of(*b));
-        let nearest = memory.into_iter().max_by(nearer);
-        if self.facts.scattered().is_some() {
-            return self.fewer_transactions();
-        }
-        if let Some(step) = self.fewer_local_loads() {
-            return step;
-        }
-        match (self.slow_shared(), nearest) {
-            // Loads are no faster without the turns of atomics.
-            (Some(wait), _) if wait.is_atomic => {
-                format!("{}; then {}", self.more_loads(), wait.remedy())
-            }
-            (Some(wait), _) => format!("{}; then {}", wait.remedy(), self.more_loads()),
-            (None, Some(part)) if self.facts.queueing > HALF => self.less_traffic(part),
-            _ => self.more_loads(),
-        }
-    }
-
-    /// Step that has more loads in flight: more warps, or wider loads.
-    fn more_loads(&self) -> String {
-        let load = self.facts.accesses.iter().find(|kind| kind.is_load());
-        let narrow = load.filter(|kind| kind.spread() < SPREAD && 2.0 * kind.bytes <= WIDEST);
-        let wider = narrow.map_or_else(String::new, |kind| {
-            format!(
-                "; or load wider words, such as `float4` or `uint4` (a load of a warp moves {:.0} \
-                 bytes, of up to {WIDEST:.0})",
-                kind.bytes
-            )
-        });
-        format!("{}{wider}{}", self.more_warps(), self.nearer_in_words())
-    }
-
-    /// Clause on data that loads find in L2, unless the host's copies left it there.
-    fn nearer_in_words(&self) -> String {
-        let again = self.facts.l2_reread.filter(|&share| share >= REREAD);
-        again.map_or_else(String::new, |share| {
-            format!(
-                "; or, where threads of a block load the same data, let them share it in shared \
-                 memory ({} of the loads that come to L2 find there what was loaded before{})",
-                percent(share),
-                match self.analysis.launches {
-                    1 => "",
-                    _ => ", by this launch or an earlier one",
-                }
-            )
-        })
-    }
-
-    fn more_warps(&self) -> String {
+    pub(crate) fn more_warps(&self) -> String {
         let held = &self.analysis.occupancy;
         let full = held.is_full();
         let is_grid = self.is_short_of_blocks();
+        if self.shares_work() {
+            return IN_FLIGHT.to_owned();
+        }
         match remedy(self.machine.spec, self.analysis) {
             Some(_) if !full && is_grid => format!(
-                "add warps: the grid has {} for {} SMs; let more threads share the work, or launch \
-                 a larger problem",
+                "add warps: the grid has {} for {} SMs; let more threads share the work{}",
                 counted(held.grid_blocks),
-                self.machine.spec.gpu.sms
+                self.machine.spec.gpu.sms,
+                match self.analysis.bound {
+                    // The step against idle SMs has this.
+                    Bound::IdleSms => "",
+                    _ => ", or launch a larger problem",
+                }
             ),
             Some(remedy) if !full => format!(
                 "add warps ({:.1} of {} slots are in use): {remedy}",
                 held.resident_warps, held.warp_slots
             ),
-            _ => "issue independent instructions earlier: load ahead of use, unroll so that \
-                  several loads or chains of arithmetic are in flight"
-                .to_owned(),
+            _ => IN_FLIGHT.to_owned(),
         }
     }
+}
+
+/// The clauses of a step that another one does not have; `None` if it has all of them.
+fn apart_from(step: &str, told: &str) -> Option<String> {
+    let bare = |clause: &str| {
+        let prefixes = ["then ", "and ", "or "];
+        let prefix = prefixes
+            .iter()
+            .find_map(|prefix| clause.strip_prefix(prefix));
+        prefix.unwrap_or(clause).to_owned()
+    };
+    let has: Vec<String> = told.split("; ").map(bare).collect();
+    let clauses = step.split("; ");
+    let is_told = |clause: &&str| has.iter().any(|told| bare(clause).starts_with(told));
+    let mut left = clauses.filter(|clause| !is_told(clause));
+    let first = bare(left.next()?);
+    Some(left.fold(first, |all, clause| format!("{all}; {clause}")))
 }

@@ -5,8 +5,9 @@
 //! 1. a part of the machine above the lower threshold of its load class, or shared memory if it is
 //!    busy in more than half of the cycles and more than that part;
 //! 2. SMs without a block: for more than half of the time, or as the largest part of the largest
-//!    cause for which schedulers do not issue, unless they hold one in two thirds of the time and a
-//!    part is full then;
+//!    cause for which schedulers do not issue, unless they hold one in two thirds of the time, a
+//!    part is full then, and no single block takes nearly all of the time; or unless transactions
+//!    of scattered accesses cost more;
 //! 3. L2, the network or DRAM above such a threshold while most SMs hold blocks, or on the SMs that
 //!    hold a block: schedulers or shared memory above such a threshold;
 //! 4. the largest cause for which schedulers do not issue. A full load/store unit is named after
@@ -23,16 +24,18 @@
 //! longer is named.
 //!
 //! A policy that holds warps back more than any other cause does comes before a part that is not
-//! saturated, and so do full load/store units whose loads find no line in their set of L1D.
+//! saturated, and so do full load/store units whose loads find no line in their set of L1D, if they
+//! are full for a larger share than the part is of its saturation.
 //!
-//! Where requests wait for a few L2 banks, always the same or not, or one of these is busy for
-//! long, these are named instead of load/store units, loads and atomics, and instead of idle SMs if
-//! the bank is busy for longer than SMs are idle. Where most warps on an SM wait at a barrier on
-//! average, barriers are named instead of latencies.
+//! Where warps wait for requests that wait for a few L2 banks, always the same or not, or one of
+//! these is busy for long, these are named instead of load/store units, loads and atomics, and
+//! instead of idle SMs if the bank is busy for longer than SMs are idle. Where most warps on an SM
+//! wait at a barrier on average, barriers are named instead of latencies.
 //!
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
 //! are named instead.
 
+use crate::accesses::Accesses;
 use crate::advice::Facts;
 use crate::classes::Category;
 use crate::hot_banks::Hot;
@@ -247,7 +250,7 @@ impl<'a> Evidence<'a> {
     fn bound_of(&self, part: Part) -> Bound {
         if self.is_throttled(part) {
             Bound::Policy
-        } else if self.lacks_lines(part) {
+        } else if self.lacks_lines(part) && self.load_store_full() >= self.load_of(part) {
             Bound::LoadStore
         } else {
             Bound::Part(self.slower_direction(part))
@@ -319,7 +322,7 @@ impl<'a> Evidence<'a> {
 
     /// True if accesses wait in full load/store units more than for anything else, because they
     /// find no line in their set of L1D, and `part`, which the misses fill, is not saturated.
-    fn lacks_lines(&self, part: Part) -> bool {
+    pub(crate) fn lacks_lines(&self, part: Part) -> bool {
         let unit = FullUnit::of(&self.figures.statistics);
         part != Part::Scheduler
             && self.largest_cause() == Bound::LoadStore
@@ -327,15 +330,41 @@ impl<'a> Evidence<'a> {
             && self.with_blocks.of(part) <= thresholds(part).saturated
     }
 
-    /// Idle SMs, or the part that is full on those that hold a block if they do so most of the
-    /// time.
+    /// Share of the cycles with a block in which load/store units are full.
+    fn load_store_full(&self) -> f64 {
+        Bound::LoadStore.waits(self.figures) / self.active()
+    }
+
+    /// Use of a part while SMs hold blocks, as a share of that at which it is saturated.
+    fn load_of(&self, part: Part) -> f64 {
+        self.with_blocks.of(part) / thresholds(part).saturated
+    }
+
+    /// Idle SMs, or what bounds those that hold a block: a part that is full there if they do so
+    /// most of the time and do not wait for a single block, or transactions of scattered accesses
+    /// if these cost more.
     fn unless_mostly_full(&self) -> Bound {
         let within = self.bound_within_sms();
         let is_full = matches!(within, Bound::Part(_) | Bound::Shared);
-        match is_full && self.active() >= MOSTLY {
+        let waits_for_one = self.facts.longest_block > NEARLY_ALWAYS;
+        match is_full && self.active() >= MOSTLY && !waits_for_one || self.is_scattered(within) {
             true => within,
             false => Bound::IdleSms,
         }
+    }
+
+    /// True if `within` is full of transactions of scattered accesses, and those that neighbouring
+    /// words would save take a larger share of the time with blocks than SMs are idle.
+    fn is_scattered(&self, within: Bound) -> bool {
+        let full = match within {
+            Bound::LoadStore if self.facts.units_busy > NEARLY_ALWAYS => self.facts.units_busy,
+            Bound::LoadStore => self.load_store_full(),
+            Bound::Part(part) if part != Part::Scheduler => self.with_blocks.of(part),
+            _ => return false,
+        };
+        let saved = |kind: Accesses| full * (1.0 - 1.0 / kind.spread());
+        let kind = self.facts.scattered();
+        kind.is_some_and(|kind| saved(kind) > 1.0 - self.active())
     }
 
     /// The direction of the network in which a packet takes longer, if `part` is a direction and
@@ -399,7 +428,9 @@ impl<'a> Evidence<'a> {
             Bound::Loads | Bound::SharedLoads | Bound::Arithmetic | Bound::Fetch
         );
         let hot = self.hot_banks();
-        if of_memory && hot.is_some_and(|hot| hot.is_behind(cause.waits(self.figures))) {
+        let elsewhere = self.facts.queueing_elsewhere;
+        let is_behind = |hot: Hot| hot.is_behind(cause, cause.waits(self.figures), elsewhere);
+        if of_memory && hot.is_some_and(is_behind) {
             Bound::HotBanks
         } else if of_latency && at_barriers(&self.figures.statistics) > MOST {
             Bound::Barriers

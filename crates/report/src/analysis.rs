@@ -75,7 +75,11 @@ pub fn explanation_report(analysis: &Analysis) -> String {
             percent(Some(share))
         ),
     };
-    wrapped(&mut text, "", &title);
+    let until = match analysis.outcome {
+        Outcome::Fault { .. } => ", of the cycles up to the fault",
+        _ => "",
+    };
+    wrapped(&mut text, "", &format!("{title}{until}"));
     sentences(&mut text, &kernel.explanation);
     text.truncate(text.trim_end().len());
     text.push('\n');
@@ -428,7 +432,7 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chart, analysis_chart, analysis_report};
+    use super::{Chart, Outcome, analysis_chart, analysis_report, explanation_report};
     use crate::run::tests::run;
     use warploom_analyze::{Analysis, Machine, analyze};
     use warploom_config::preset;
@@ -575,5 +579,17 @@ mod tests {
         for mark in &bars.marks {
             assert_eq!(mark.values.len(), bars.groups.len(), "{}", mark.name);
         }
+    }
+
+    #[test]
+    fn an_explanation_of_a_fault_says_which_cycles_it_is_of() {
+        let told = |outcome: Outcome| {
+            let one = RunReport { outcome, ..run(1) };
+            explanation_report(&analysis(one))
+        };
+        let message = "m".to_owned();
+        let fault = told(Outcome::Fault { message });
+        assert!(fault.starts_with("\nexplanation, of the cycles up to the fault\n"));
+        assert!(told(Outcome::Finished).starts_with("\nexplanation\n"));
     }
 }

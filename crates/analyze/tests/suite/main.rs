@@ -5,6 +5,7 @@ mod behind;
 mod close;
 mod growth;
 mod known;
+mod measured;
 mod memories;
 mod memory;
 mod mix;

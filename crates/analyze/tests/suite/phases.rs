@@ -32,13 +32,15 @@ fn the_longest_block_is_named_where_sms_wait_for_it() {
     let verdict = "they hold no block in 79% of their cycles: 47% because the grid has 1000 blocks \
                    for 15 SMs, and 32% after the last block of an SM, while others still run (the \
                    longest block takes 8000 cycles, one on average 4000)";
-    let next = "Next: launch more blocks: smaller ones, or a larger problem; and give all blocks \
-                the same work";
+    let next = "Next: let more threads share the work, in more blocks, or solve a larger problem \
+                (the same threads in smaller blocks are hardly faster: a warp waits for its own \
+                results); and give all blocks the same work";
     told(&rows(8000), Bound::IdleSms, verdict, next);
     let verdict = "while others still run (the grid has 1000 blocks for";
-    let next =
-        "Next: launch more blocks: smaller ones, or a larger problem; and let blocks be small";
-    told(&rows(7999), Bound::IdleSms, verdict, next);
+    let found = rows(7999);
+    told(&found, Bound::IdleSms, verdict, "Next: let more threads");
+    let tail = "; and let blocks be small and take equally long";
+    assert!(found.explanation[4].contains(tail), "{found:#?}");
 }
 
 /// The network to the SMs of `gtx480` carries packets for 45 % of the time. In the last 4,000 of

@@ -153,29 +153,29 @@ fn hits_that_copies_of_the_host_made_are_named() {
     assert!(of(99).contains("L2 90%; an access takes"), "{}", of(99));
 }
 
-/// 100 atomics of shared memory whose lanes take turns for 3,100 cycles, beside 100 loads without
+/// 900 atomics of shared memory whose lanes take turns for 27,900 cycles, beside 900 loads without
 /// conflicts; and loads with conflicts beside few such atomics.
 #[test]
 fn serialised_atomics_are_told_from_bank_conflicts() {
     let of = |of_atomics: u64| {
         let counts = [
-            ("sm.active_cycles", 15 * 400),
-            ("sm.shared_instructions", 200),
-            ("sm.shared_atomics", 100),
-            ("sm.shared_conflict_cycles", 3100),
+            ("sm.active_cycles", 132 * 400),
+            ("sm.shared_instructions", 1800),
+            ("sm.shared_atomics", 900),
+            ("sm.shared_conflict_cycles", 27_900),
             ("sm.shared_atomic_cycles", of_atomics),
             ("sm.slots.issued", 1),
             ("sm.slots.memory_pipe", 9),
         ];
-        analysed("gtx480", launched(400, &counts))
+        analysed("h200-hopper", launched(400, &counts))
     };
-    let verdict = "Shared memory bounds `k`: it is busy in 55% of the cycles, and an atomic of \
+    let verdict = "Shared memory bounds `k`: it is busy in 56% of the cycles, and an atomic of \
                    shared memory waits 31.0 cycles, because its lanes update the same word, or \
                    words of the same bank, one after the other.";
     let next = "Next: let fewer lanes of a warp update the same word of shared memory: give each lane \
                 a copy of the array";
-    told(&of(3100), Bound::Shared, verdict, next);
-    let found = of(100);
+    told(&of(27_900), Bound::Shared, verdict, next);
+    let found = of(900);
     assert!(
         !found.advice.join(" ").contains("__match_any_sync"),
         "{found:#?}"

@@ -229,7 +229,7 @@ fn too_few_warps_are_named_with_what_they_wait_for() {
         "chain",
         "--grid 1 --block 32",
         idle,
-        "Next: launch more blocks",
+        "Next: let more threads share the work, in more blocks",
     );
     let told = explained("chain", "--grid 1 --block 32");
     let waits = "for results of arithmetic (`execution_dependence`).";

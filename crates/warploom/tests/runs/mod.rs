@@ -227,7 +227,7 @@ fn a_run_has_a_page_for_a_browser() {
         "network SM to L2",
         "Energy by component",
         "gpu.sms",
-        " of the cycles. ",
+        " of the cycles.<br>",
         json(&ran.out)["digest"].as_str().unwrap(),
     ] {
         assert!(page.contains(part), "{part}");
