@@ -14,6 +14,9 @@ use warploom_ir::{AtomOp, AtomTy};
 const LINE_BYTES: usize = 1 << LINE_SHIFT;
 /// Number of words of the filter that precedes the table of lines.
 const FILTER_WORDS: usize = 64;
+/// Number of bits of the filter between a line and the one that lies as many lines later as the
+/// filter has bits: the golden section of the filter, so that few multiples come near to 0.
+const SHIFT: u64 = 2531;
 
 /// Contiguous bytes that one instruction stored.
 #[derive(Clone, Copy, Debug)]
@@ -81,11 +84,14 @@ impl Default for WriteLog {
     }
 }
 
-/// Word and bit of the filter for a line.
+/// Word and bit of the filter for a line. Neighbouring lines have different bits. So have lines at
+/// the same place of arrays whose distance is a multiple of the filter's size, as that of arrays with
+/// a power of two of bytes is.
 #[inline]
 fn filter_bit(line: u64) -> (usize, u64) {
-    let bit = line as usize % (FILTER_WORDS * 64);
-    (bit / 64, 1 << (bit % 64))
+    const BITS: u64 = FILTER_WORDS as u64 * 64;
+    let bit = line.wrapping_add(line / BITS * SHIFT) % BITS;
+    (bit as usize / 64, 1 << (bit % 64))
 }
 
 /// Splits a byte range at line boundaries into (line number, offset in the line, range of the
@@ -452,6 +458,26 @@ impl MemPort<'_> {
 mod tests {
     use super::{MemPort, WriteLog};
     use crate::memory::device::{DeviceMemory, PAGE_BYTES};
+
+    /// A store hides no loads of other lines near it, nor of the same place in arrays at multiples of
+    /// a power of two, up to 2 GiB.
+    #[test]
+    fn a_store_touches_no_arrays_at_powers_of_two() {
+        let base = 1 << 32;
+        let mut log = WriteLog::new();
+        log.store(0, 7, base + 4096, &[1; 128]);
+        assert!(log.may_touch(base + 4096 + 124, 4));
+        for power in 19..29 {
+            for array in 1..8 {
+                let near = base + 4096 + (array << power);
+                assert!(!log.may_touch(near, 128), "{power} {array}");
+                assert!(!log.may_touch(near + 2048, 128), "{power} {array}");
+            }
+        }
+        for line in 1..4000 {
+            assert!(!log.may_touch(base + 4096 + 128 * line, 128), "{line}");
+        }
+    }
 
     /// Small reads within a block of 16 bytes and across its end, of bytes written or not by the
     /// host and by the SM.
