@@ -15,6 +15,7 @@ mod analysis;
 mod atomics;
 mod causes;
 mod classes;
+mod code;
 mod context;
 mod explain;
 mod growth;

@@ -21,6 +21,9 @@ const MOSTLY_LOCAL: f64 = 0.5;
 /// Lanes of an atomic, and atomics of a block, below which they count as one.
 pub(crate) const ABOUT_ONE: f64 = 1.5;
 
+/// Step that has more instructions of a warp in flight without more code.
+const AHEAD: &str = "issue independent instructions earlier: load ahead of use";
+
 /// Step that has more instructions of a warp in flight.
 const IN_FLIGHT: &str = "issue independent instructions earlier: load ahead of use, unroll so that \
                          several loads or chains of arithmetic are in flight";
@@ -57,7 +60,8 @@ impl Subject<'_> {
                 apart_from(&self.step(second), &first)?
             ))
         });
-        format!("Next: {first}{}.", second.unwrap_or_default())
+        let code = self.smaller_code_first(bound);
+        format!("Next: {code}{first}{}.", second.unwrap_or_default())
     }
 
     fn step(&self, bound: Bound) -> String {
@@ -174,19 +178,17 @@ impl Subject<'_> {
                  {WARP} lanes)"
             ),
         });
-        let fewer = "execute fewer instructions: hoist index arithmetic out of loops, unroll, use \
-                     wider loads or fused operations";
+        let fewer = format!(
+            "execute fewer instructions: hoist index arithmetic out of loops{}, use wider loads or \
+             fused operations",
+            if self.lacks_code() { "" } else { ", unroll" }
+        );
         let conflicts = |of_layout: bool| {
             let wait = self.facts.shared_wait;
             let wait = wait.filter(|wait| wait.is_of_layout() == of_layout);
             wait.map(|wait| format!("{} ({})", wait.remedy(), wait.in_words()))
         };
-        let steps = [
-            lanes,
-            conflicts(true),
-            Some(fewer.to_owned()),
-            conflicts(false),
-        ];
+        let steps = [lanes, conflicts(true), Some(fewer), conflicts(false)];
         steps.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
@@ -265,8 +267,9 @@ impl Subject<'_> {
     /// time.
     fn faster_shared(&self) -> String {
         let ahead = format!(
-            "load several values from shared memory before the first is used (unroll), keep those \
-             that are used again in registers, and {}",
+            "load several values from shared memory before the first is used{}, keep those that are \
+             used again in registers, and {}",
+            if self.lacks_code() { "" } else { " (unroll)" },
             self.more_warps()
         );
         match self.facts.shared_wait {
@@ -399,7 +402,7 @@ impl Subject<'_> {
         let full = held.is_full();
         let is_grid = self.is_short_of_blocks();
         if self.shares_work() {
-            return IN_FLIGHT.to_owned();
+            return self.in_flight().to_owned();
         }
         match remedy(self.machine.spec, self.analysis) {
             Some(_) if !full && is_grid => format!(
@@ -416,8 +419,13 @@ impl Subject<'_> {
                 "add warps ({:.1} of {} slots are in use): {remedy}",
                 held.resident_warps, held.warp_slots
             ),
-            _ => IN_FLIGHT.to_owned(),
+            _ => self.in_flight().to_owned(),
         }
+    }
+
+    /// Step that has more instructions of a warp in flight.
+    fn in_flight(&self) -> &'static str {
+        if self.lacks_code() { AHEAD } else { IN_FLIGHT }
     }
 }
 
