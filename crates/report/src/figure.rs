@@ -27,7 +27,8 @@ pub struct Axis {
     pub percent: bool,
     /// True if each step doubles the value (values above 0 only; not for stacks).
     pub doubling: bool,
-    /// Smallest value of a vertical axis of lines.
+    /// Smallest value of a vertical axis of lines, or of bars where each step doubles the value; 0
+    /// stands there for the smallest value of the data.
     pub min: f64,
     /// Largest value. `None` means the largest value of the data.
     pub max: Option<f64>,

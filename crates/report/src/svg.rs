@@ -300,11 +300,18 @@ fn plane_above<'a>(
         .build_cartesian_2d(x, y)
 }
 
+/// Place on an axis of bars where the lowest of these places, or its smallest value, is.
+fn bottom_of(axis: &Axis, places: impl Iterator<Item = f64>) -> f64 {
+    let least = (axis.doubling && axis.min > 0.0).then(|| axis.place(axis.min));
+    let places = places.filter(|place| place.is_finite()).chain(least);
+    places.fold(0.0, f64::min)
+}
+
 /// Largest value on an axis.
 fn top_of(axis: &Axis, values: impl Iterator<Item = f64>) -> f64 {
     let highest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
     match axis.max {
-        Some(max) => max,
+        Some(max) => axis.place(max),
         None if highest > 0.0 => highest * 1.08,
         None => 1.0,
     }

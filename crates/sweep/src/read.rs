@@ -355,16 +355,16 @@ fn chart(inner: &mut Fields<'_, '_>) -> Option<ChartKind> {
     }
 }
 
-/// Whether all maps have the same colours.
-fn shared_colours(inner: &mut Fields<'_, '_>) -> bool {
-    match inner.optional_text("colours").as_deref() {
-        None | Some("own") => false,
-        Some("shared") => true,
-        Some(other) => {
+/// Whether all maps have the same colours and all bars the same axis, if the file chooses.
+fn shared_colours(inner: &mut Fields<'_, '_>) -> Option<bool> {
+    match inner.optional_text("colours")?.as_str() {
+        "own" => Some(false),
+        "shared" => Some(true),
+        other => {
             let message = format!("there is no choice `{other}` of colours");
             let problem = Diagnostic::error("unknown-value", inner.place("colours"), message);
             inner.problem(problem.help("write \"own\" (those of each map) or \"shared\""));
-            false
+            None
         }
     }
 }

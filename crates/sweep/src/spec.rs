@@ -175,9 +175,10 @@ pub struct ReportSpec {
     /// Form of the picture, if the file chooses one.
     #[serde(default)]
     pub chart: Option<ChartKind>,
-    /// True if all maps of the sweep have the same colour for the same value.
+    /// True if all maps of the sweep have the same colour for the same value, and all bars the same
+    /// axis, if the file chooses. Otherwise those of speedups have.
     #[serde(default)]
-    pub shared_colours: bool,
+    pub shared_colours: Option<bool>,
     /// Values of axes that identify the baseline of speedups.
     pub baseline: BTreeMap<String, String>,
 }

@@ -2,8 +2,9 @@
 
 use super::labels::{LINE, in_lines, most_lines};
 use super::{
-    Area, Drawn, GRID, LABEL, MARGIN, MARKS, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS, head,
-    mark_colour, mark_names, more_title, number, plane_above, text_width, top_of, width_at, words,
+    Area, Drawn, GRID, LABEL, MARGIN, MARKS, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS,
+    bottom_of, head, mark_colour, mark_names, more_title, number, plane_above, text_width, top_of,
+    width_at, words,
 };
 use crate::figure::{Axis, BarChart, Mark};
 use plotters::prelude::*;
@@ -86,7 +87,7 @@ fn range_of(chart: &BarChart) -> Range<f64> {
         .flatten()
         .map(|value| axis.place(*value));
     let finite: Vec<f64> = shown.filter(|place| place.is_finite()).collect();
-    let lowest = finite.iter().copied().fold(0.0, f64::min);
+    let lowest = bottom_of(axis, finite.iter().copied());
     let top = top_of(axis, finite.into_iter());
     let above = match (Values::of(chart), axis.max) {
         (Values::Turned, None) => TURNED * (top - lowest),

@@ -3,8 +3,8 @@
 
 use super::labels::{draw_narrow, more_narrow};
 use super::{
-    Area, Drawn, MARGIN, NARROW_WIDTH, SERIES, TEXT, head, head_height, mark_colour, mark_names,
-    text_width, top_of, words,
+    Area, Drawn, MARGIN, NARROW_WIDTH, SERIES, TEXT, bottom_of, head, head_height, mark_colour,
+    mark_names, text_width, top_of, words,
 };
 use crate::figure::BarChart;
 use plotters::prelude::*;
@@ -69,8 +69,7 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
         .map(|value| chart.axis.place(*value))
         .collect();
     let top = top_of(&chart.axis, places.iter().copied());
-    let bottom = places.into_iter().filter(|place| place.is_finite());
-    let bottom = bottom.fold(0.0, f64::min);
+    let bottom = bottom_of(&chart.axis, places.into_iter());
     let room = f64::from(NARROW_WIDTH as i32 - 2 * MARGIN - VALUE);
     let across = |place: f64| {
         let share = (place.clamp(bottom, top) - bottom) / (top - bottom);

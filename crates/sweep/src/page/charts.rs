@@ -11,6 +11,10 @@ const MOST_BARS: usize = 7;
 /// Most groups of bars where the sweep does not choose.
 const MOST_GROUPS: usize = 40;
 
+/// Top of an axis that several charts share over their greatest value: room for what is written
+/// above bars.
+const ROOM: f64 = 1.15;
+
 /// Name of the group of means.
 pub(super) const MEAN: &str = "geometric mean";
 
@@ -37,8 +41,15 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    /// Gives all maps the same colour for the same value, if there are several.
-    fn share_colours(&mut self) {
+    /// Gives all bars the same axis, and all maps the same colour for the same value, if there are
+    /// several.
+    fn share_scales(&mut self) {
+        let charts = self.panels.iter_mut().chain(&mut self.all);
+        let bars = charts.filter_map(|picture| match &mut picture.chart {
+            Chart::Bars(bars) => Some(bars),
+            _ => None,
+        });
+        share_axis(&mut bars.collect::<Vec<_>>());
         let charts = self.panels.iter_mut().chain(&mut self.all);
         let mut maps: Vec<&mut HeatMap> = charts
             .filter_map(|picture| match &mut picture.chart {
@@ -129,8 +140,9 @@ impl PageBuilder<'_> {
             panels: panels.filter(has_values).collect(),
             all: (shows_all && !is_empty).then(|| picture(None)),
         };
-        if self.sweep.report.shared_colours {
-            pictures.share_colours();
+        let shared = self.sweep.report.shared_colours;
+        if shared.unwrap_or(self.is_ratio()) {
+            pictures.share_scales();
         }
         pictures
     }
@@ -293,6 +305,23 @@ impl PageBuilder<'_> {
             series,
             marks: Vec::new(),
         }
+    }
+}
+
+/// Gives several charts of bars one axis, on which all their values have room.
+fn share_axis(charts: &mut [&mut BarChart]) {
+    let series = charts.iter().flat_map(|chart| &chart.series);
+    let values = series.flat_map(|series| series.values.iter().flatten().copied());
+    let finite = values.filter(|value| value.is_finite());
+    let (least, most) = finite.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
+    let doubling = charts.iter().any(|chart| chart.axis.doubling);
+    if charts.len() < 2 || most <= 0.0 {
+        return;
+    }
+    for chart in charts {
+        chart.axis.doubling = doubling;
+        chart.axis.max = Some(ROOM * most);
+        chart.axis.min = if doubling { least } else { 0.0 };
     }
 }
 

@@ -71,11 +71,8 @@ fn programs_have_pictures_of_their_own() {
     let baseline = "[report]\nbaseline = { warp_scheduler = \"lrr\", sms = 2 }\n";
     let (charts, _) = pictures(folder.path(), baseline);
     let map = &charts[0]["heat"];
-    assert!(
-        map["range"].is_null(),
-        "a map has the colours of its own values"
-    );
-    assert_eq!(map["axis"]["line"], 1.0);
+    assert_eq!(map["range"], charts[2]["heat"]["range"]);
+    assert!(map["range"].is_array() && map["axis"]["line"] == 1.0);
     let title = "speedup over lrr, sms 2 on gtx480 by sm.warp_scheduler and gpu.sms";
     let expected = [
         ": vectoradd",
@@ -85,6 +82,9 @@ fn programs_have_pictures_of_their_own() {
     assert_eq!(titles(&charts), expected.map(|end| format!("{title}{end}")));
     let value = |chart: usize| charts[chart]["heat"]["values"][1][1].as_f64().unwrap();
     assert!((value(0) * value(1) - value(2) * value(2)).abs() < 1e-9);
+
+    let (charts, _) = pictures(folder.path(), &format!("{baseline}colours = \"own\"\n"));
+    assert!(charts.iter().all(|chart| chart["heat"]["range"].is_null()));
 
     let (charts, _) = pictures(folder.path(), &format!("{baseline}panels = []\n"));
     assert_eq!(titles(&charts), [format!("{title}{}", expected[2])]);
@@ -170,6 +170,8 @@ fn a_baseline_in_one_panel_keeps_the_series_of_all() {
     let charts = page["charts"].as_array().unwrap();
     assert!(charts.len() == 3 && names(&charts[0]).len() == 9);
     assert!(charts.iter().all(|chart| names(chart) == names(&charts[0])));
+    let top = |chart: &serde_json::Value| chart["bars"]["axis"]["max"].as_f64();
+    assert!(top(&charts[0]).is_some() && charts.iter().all(|chart| top(chart) == top(&charts[0])));
     let rows = rows(folder.path());
     for scheduler in ["lrr", "gto", "mascar"] {
         let own = rows
