@@ -48,12 +48,16 @@ pub fn analysis_report(analysis: &Analysis, gpu_duet: bool, width: Option<u16>) 
         }
         _ => String::new(),
     };
-    let _ = writeln!(text, "bound by   {}{until}\n", whole.bounds());
+    let of = match analysis.kernels.len() {
+        ..2 => "",
+        _ => " (all launches together)",
+    };
+    let _ = writeln!(text, "bound by   {}{of}{until}\n", whole.bounds());
     over_time(&mut text, analysis.windows.as_ref(), gpu_duet, width);
     occupancy(&mut text, whole);
     stalls(&mut text, &whole.stalls);
     kernels(&mut text, &analysis.kernels, gpu_duet, width);
-    sentences(&mut text, &whole.advice);
+    advice(&mut text, analysis);
     if gpu_duet {
         prediction(&mut text, whole);
     }
@@ -305,6 +309,17 @@ fn kernels(text: &mut String, kernels: &[KernelAnalysis], with_class: bool, widt
     let parts = [1..used, used..header.len()];
     text.push_str(&kernel_figures(&header, &rows, &parts, width));
     text.push('\n');
+}
+
+/// Advice on the kernel that takes the most cycles.
+fn advice(text: &mut String, analysis: &Analysis) {
+    let (kernel, share) = analysis.longest();
+    if analysis.kernels.len() > 1 {
+        let share = percent(Some(share));
+        let longest = format!("Of `{}`, which takes {share} of the cycles:", kernel.kernel);
+        wrapped(text, "", &longest);
+    }
+    sentences(text, &kernel.advice);
 }
 
 fn sentences(text: &mut String, sentences: &[String]) {
