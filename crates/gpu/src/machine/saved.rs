@@ -85,10 +85,11 @@ impl State for Gpu {
         observers.state(io)?;
         each(monitors.iter_mut(), io)?;
         counted_at_end.state(io)?;
-        if io.restores()
-            && let Some(untaken) = sms.untaken()
-        {
-            memory.end_exchange(untaken);
+        if io.restores() {
+            memory.end_quiet();
+            if let Some(untaken) = sms.untaken() {
+                memory.end_exchange(untaken);
+            }
         }
         Ok(())
     }
