@@ -1,5 +1,7 @@
 //! Text report and charts of a bottleneck analysis.
 
+mod sentences;
+
 use crate::chart::{bar_with_marks, sparkline};
 use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
 use crate::format::{grouped, percent};
@@ -7,6 +9,7 @@ use crate::outcome::outcome;
 use crate::run::{checks, stalls};
 use crate::run_page::steps;
 use crate::table::{figures, kernel_figures};
+use sentences::{sentences, wrapped};
 use std::fmt::Write;
 use warploom_analyze::{
     Analysis, KernelAnalysis, LoadClass, MixExplanation, Part, SHARED_BUSY, Utilisation,
@@ -25,8 +28,6 @@ const WINDOWS_SHOWN: usize = 80;
 const BESIDE_WINDOWS: u16 = 22;
 /// Label of the L2 bank for which requests wait longest.
 const HOT_BANK: &str = "hottest L2 bank";
-/// Line width of sentences.
-const LINE: usize = 80;
 
 /// Text report of the analysis. With `gpu_duet` it has the class by the paper of GPUDuet, and what
 /// GPUDuet would do. Lines keep to `width` characters, if it is given and at least 80.
@@ -320,29 +321,6 @@ fn advice(text: &mut String, analysis: &Analysis) {
         wrapped(text, "", &longest);
     }
     sentences(text, &kernel.advice);
-}
-
-fn sentences(text: &mut String, sentences: &[String]) {
-    for sentence in sentences {
-        wrapped(text, "- ", sentence);
-    }
-    text.push('\n');
-}
-
-/// Writes a sentence behind a prefix, in lines of at most [`LINE`] characters.
-fn wrapped(text: &mut String, prefix: &str, sentence: &str) {
-    let mut line = prefix.to_owned();
-    for (nth, word) in sentence.split(' ').enumerate() {
-        if line.chars().count() + 1 + word.chars().count() > LINE {
-            let _ = writeln!(text, "{line}");
-            line = " ".to_owned();
-        }
-        if nth > 0 {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    let _ = writeln!(text, "{line}");
 }
 
 /// Axis of a share of what a part can do.

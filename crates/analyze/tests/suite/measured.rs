@@ -468,9 +468,9 @@ fn a_larger_problem_is_advised_once() {
     assert!(!step.contains("give the launch more work"), "{step}");
 }
 
-/// Counters of a softmax with unrolled loops on `gtx480`, whose L1I holds 2 KiB: with 8 KiB it takes
-/// 107,106 cycles instead of 175,363, and more warps gain 4 %. `lines` of code came, and warps waited
-/// for code in so many scheduler cycles.
+/// Counters of a softmax with unrolled loops on `gtx480`, whose L1I holds 2 KiB: with 8 KiB it
+/// takes 107,106 cycles instead of 175,363, and more warps gain 4 %. `lines` of code came, and
+/// warps waited for code in `without_code` scheduler cycles.
 fn unrolled(lines: u64, without_code: u64) -> KernelAnalysis {
     let counts = [
         ("sm.active_cycles", 2_600_000),

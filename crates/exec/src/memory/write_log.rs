@@ -85,8 +85,8 @@ impl Default for WriteLog {
 }
 
 /// Word and bit of the filter for a line. Neighbouring lines have different bits. So have lines at
-/// the same place of arrays whose distance is a multiple of the filter's size, as that of arrays with
-/// a power of two of bytes is.
+/// the same place of arrays whose distance is a multiple of the filter's size, as that of arrays
+/// with a power of two of bytes is.
 #[inline]
 fn filter_bit(line: u64) -> (usize, u64) {
     const BITS: u64 = FILTER_WORDS as u64 * 64;

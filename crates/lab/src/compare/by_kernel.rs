@@ -45,8 +45,8 @@ fn largest<'a>(first: &'a RunReport, run: &'a UsedRun) -> Option<Change<'a>> {
     changes.max_by_key(Change::size)
 }
 
-/// Sentence on the run that differs most from the first one in a kernel which does not take the most
-/// cycles there. `None` without such a run, and of runs that do not end.
+/// Sentence on the run that differs most from the first one in a kernel which does not take the
+/// most cycles there. `None` without such a run, and of runs that do not end.
 pub(super) fn told(runs: &[&UsedRun]) -> Option<String> {
     let ended = || runs.iter().filter(|(_, run)| !is_cut(run));
     let (spec, first) = ended().next()?;
@@ -64,4 +64,37 @@ pub(super) fn told(runs: &[&UsedRun]) -> Option<String> {
             change.kernel, spec.machine.name, change.run, spec.machine.name
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compare::tests::{comparison, page_of};
+    use crate::compare::{Comparison, Vary};
+    use crate::spec::Input;
+    use warploom_workloads::Size;
+
+    /// Where rows differ in another kernel than the one whose bound they name, a note tells it.
+    #[test]
+    fn a_kernel_that_decides_a_comparison_is_told() {
+        let of = |schedulers: &[&str]| {
+            let page = page_of(&Comparison {
+                input: Input::workload("kmeans", Size::Test, 1).unwrap(),
+                sets: Vec::new(),
+                vary: vec![Vary {
+                    key: "sm.warp_scheduler".to_owned(),
+                    values: schedulers.iter().map(|name| (*name).to_owned()).collect(),
+                }],
+                ..comparison()
+            });
+            let mut notes = page.notes.into_iter();
+            notes.find(|note| note.contains("rows differ most"))
+        };
+        let told = of(&["gto", "ccws"]).unwrap();
+        assert!(
+            told.starts_with("rows differ most in `invert_mapping`, which takes ")
+                && told.ends_with("takes the most cycles, `kmeansPoint` in row gto"),
+            "{told}"
+        );
+        assert_eq!(of(&["gto"]), None);
+    }
 }

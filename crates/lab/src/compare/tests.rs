@@ -96,31 +96,6 @@ fn an_interrupted_comparison_has_the_rows_that_ended() {
     }
 }
 
-/// Where rows differ in another kernel than the one whose bound they name, a note tells it.
-#[test]
-fn a_kernel_that_decides_a_comparison_is_told() {
-    let of = |schedulers: &[&str]| {
-        let page = page_of(&Comparison {
-            input: Input::workload("kmeans", Size::Test, 1).unwrap(),
-            sets: Vec::new(),
-            vary: vec![Vary {
-                key: "sm.warp_scheduler".to_owned(),
-                values: schedulers.iter().map(|name| (*name).to_owned()).collect(),
-            }],
-            ..comparison()
-        });
-        let mut notes = page.notes.into_iter();
-        notes.find(|note| note.contains("rows differ most"))
-    };
-    let told = of(&["gto", "ccws"]).unwrap();
-    assert!(
-        told.starts_with("rows differ most in `invert_mapping`, which takes ")
-            && told.ends_with("takes the most cycles, `kmeansPoint` in row gto"),
-        "{told}"
-    );
-    assert_eq!(of(&["gto"]), None);
-}
-
 /// Without a run that has ended there is no page.
 #[test]
 fn a_comparison_that_is_interrupted_at_once_has_no_page() {

@@ -71,8 +71,8 @@ impl Cache {
         self.refusals == refusal.0 && self.refuses
     }
 
-    /// True if the last refused access, which is of this kind, would be refused in cycle `now` again
-    /// and for the same reason.
+    /// True if the last refused access, which is of this kind, would be refused in cycle `now`
+    /// again and for the same reason.
     #[inline]
     pub fn refuses_now(&self, now: Cycle, refusal: Refusal, kind: AccessKind) -> bool {
         // A miss queue that is full is the first reason.

@@ -149,8 +149,8 @@ fn means_of_many_bars_have_their_ranges() {
     assert!(lines[1].contains(&end), "{end}: {lines:?}");
 }
 
-/// Where the baseline lies in one of the panels, its series has bars in all of them, so that a series
-/// has the same colour and its own range.
+/// Where the baseline lies in one of the panels, its series has bars in all of them, so that a
+/// series has the same colour and its own range.
 #[test]
 fn a_baseline_in_one_panel_keeps_the_series_of_all() {
     let axes = "[axes]\ntarget = [\"vectoradd\", \"spmv\", \"nn\"]\nsize = \"test\"\ngpu.sms = [2, 4]\n\
