@@ -147,27 +147,22 @@ pub(crate) fn row_of(addrs: &[u64; WARP_SIZE]) -> Option<u64> {
     (unlike == 0).then_some(first)
 }
 
-/// Offset in bytes of each of 32 consecutive words from the first.
-const WHOLE_ROW: [u64; WARP_SIZE] = {
-    let mut row = [0; WARP_SIZE];
-    let mut lane = 0;
-    while lane < WARP_SIZE {
-        row[lane] = lane as u64 * WORD;
-        lane += 1;
-    }
-    row
-};
+/// Offset in bytes of each of a warp's consecutive words from the first.
+const WHOLE_ROW: [u64; WARP_SIZE] = offsets();
 
 /// Offset in bytes of each of half a warp's consecutive words from the first.
-const ROW: [u64; HALF] = {
-    let mut row = [0; HALF];
+const ROW: [u64; HALF] = offsets();
+
+/// Offsets in bytes of consecutive words from the first.
+const fn offsets<const LANES: usize>() -> [u64; LANES] {
+    let mut row = [0; LANES];
     let mut lane = 0;
-    while lane < HALF {
+    while lane < LANES {
         row[lane] = lane as u64 * WORD;
         lane += 1;
     }
     row
-};
+}
 
 /// Bits in which the address of any active lane differs from `first`.
 #[inline(always)]
