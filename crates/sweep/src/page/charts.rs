@@ -18,6 +18,11 @@ const ROOM: f64 = 1.15;
 /// Name of the group of means.
 pub(super) const MEAN: &str = "geometric mean";
 
+/// True for the label of a group of means.
+pub(super) fn is_mean(group: &str) -> bool {
+    group.starts_with(MEAN)
+}
+
 /// Beginning of the names of geometric means in the summary of a page.
 const MEAN_OF: &str = "geometric_mean.";
 
@@ -259,6 +264,15 @@ impl PageBuilder<'_> {
         self.is_ratio() && self.cells.means_of(is_own).all(|speedup| speedup == 1.0)
     }
 
+    /// Label of the means of groups: those over other axes than that of the programs name it.
+    fn mean_label(&self) -> String {
+        let axis = self.groups().map(|at| self.sweep.axes[at].as_str());
+        match axis {
+            None | Some("target" | "app") => MEAN.to_owned(),
+            Some(axis) => format!("{MEAN} over {axis}"),
+        }
+    }
+
     /// The rows of a map as groups of bars, after those of speedups their geometric means. There is
     /// none over groups of which one is the baseline. The baseline itself, whose bars would have
     /// the height of the line at 1 in all pictures, has none beside others.
@@ -289,7 +303,7 @@ impl PageBuilder<'_> {
             }
         });
         let series: Vec<BarSeries> = series.collect();
-        let means = has_means.then(|| MEAN.to_owned());
+        let means = has_means.then(|| self.mean_label());
         let label = self.bars_label();
         let values = series.iter().flat_map(|series| &series.values);
         BarChart {
@@ -330,7 +344,7 @@ fn means(chart: &Chart, panel: &str) -> Vec<(String, Cell)> {
     let Chart::Bars(bars) = chart else {
         return Vec::new();
     };
-    let Some(at) = bars.groups.iter().position(|group| group == MEAN) else {
+    let Some(at) = bars.groups.iter().position(|group| is_mean(group)) else {
         return Vec::new();
     };
     let mean = |series: &BarSeries| {

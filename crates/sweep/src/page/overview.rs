@@ -2,7 +2,7 @@
 //! greatest value that is in it, so that one program that decides a mean is seen.
 
 use super::PageBuilder;
-use super::charts::{MEAN, Picture, Pictures};
+use super::charts::{MEAN, Picture, Pictures, is_mean};
 use std::fmt::Write;
 use warploom_report::{BarChart, Chart};
 
@@ -43,7 +43,7 @@ impl PageBuilder<'_> {
         let Chart::Bars(bars) = &told.picture.chart else {
             return None;
         };
-        let mean = bars.groups.iter().position(|group| group == MEAN);
+        let mean = bars.groups.iter().position(|group| is_mean(group));
         let lines = match (mean, self.baseline(self.groups())) {
             (Some(at), _) => self.means(told, bars, at),
             (None, Some(base)) => self.groups_over(told, bars, &base),
@@ -124,7 +124,7 @@ impl PageBuilder<'_> {
             };
             bars_of(picture, series, panel)
         });
-        let own = |name: &str| group.map_or(name != MEAN, |group| name == group);
+        let own = |name: &str| group.map_or(!is_mean(name), |group| name == group);
         let mut bars: Vec<_> = bars
             .filter(|(_, name, _)| own(name))
             .map(|(value, name, panel)| match (group, panel.as_str()) {
