@@ -93,7 +93,7 @@ enum Verb {
 
 /// Reads the command line. Help, and what is wrong with it, end the process.
 pub fn parse() -> Cli {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let arguments = joined(std::env::args_os().collect());
     let verb = arguments.get(1).map(|verb| verb.to_string_lossy());
     let verb = verb.unwrap_or_default().into_owned();
     let mut command = command(&verb);
@@ -103,6 +103,30 @@ pub fn parse() -> Cli {
         let error = error.format(&mut command);
         with_place(suggested(error), &verb).exit()
     })
+}
+
+/// Options whose number may be left out, and else follows `=`, so that no target is taken for it.
+const WITH_NUMBERS: [&str; 2] = ["--watch", "--lines"];
+
+/// The arguments, in which a number after such an option is its value: `--watch 3` is `--watch=3`,
+/// because no target is a number.
+fn joined(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut own = true;
+    for argument in arguments {
+        own &= argument != "--";
+        let is_number = argument
+            .to_str()
+            .is_some_and(|text| text.parse::<u64>().is_ok());
+        match joined.last_mut() {
+            Some(option) if own && is_number && WITH_NUMBERS.iter().any(|of| *option == *of) => {
+                option.push("=");
+                option.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+    }
+    joined
 }
 
 /// A message about an option that `verb` does not have, with the verbs that have it, or with what
@@ -388,6 +412,28 @@ mod tests {
         }
         words.retain(|word| !word.is_empty());
         words
+    }
+
+    /// A number is no target, but the value of an option before it.
+    #[test]
+    fn a_number_after_an_option_is_its_value() {
+        let joined = |text: &str| {
+            let joined = super::joined(text.split(' ').map(Into::into).collect());
+            let words = joined
+                .into_iter()
+                .map(|word| word.into_string().expect("ASCII"));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let lines = "warploom analyze --lines 20 --watch 3 k.cu";
+        assert_eq!(joined(lines), "warploom analyze --lines=20 --watch=3 k.cu");
+        for same in [
+            "warploom run --watch spmv",
+            "warploom run --watch=3 spmv",
+            "warploom run spmv --threads 3",
+            "warploom app -- ./prog --watch 3",
+        ] {
+            assert_eq!(joined(same), same);
+        }
     }
 
     #[test]
