@@ -19,6 +19,9 @@ const BUSIER: f64 = 2.0;
 /// Share of the L2 cycles with blocks from which banks for which many requests wait at a time are
 /// the bound, whichever they are.
 const MOST: f64 = 0.5;
+/// Share of these cycles from which they are the bound if accesses spend most of their time in the
+/// request network.
+const MANY: f64 = 0.2;
 
 /// A few L2 banks for which requests wait long.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,23 +37,31 @@ pub(crate) struct Hot {
     /// Share of the cycles in which requests wait for few banks, if these are not known: they may
     /// be others at each time.
     crowded: Option<f64>,
+    /// Share of the time of accesses that requests are in the network.
+    in_network: f64,
 }
 
 impl Hot {
     /// The banks for which requests wait longest, if these are at most half of all, and the waits a
     /// large part of the time of accesses, or some of it while one of them is busy for a large part
     /// of the cycles. Else few banks at a time, if requests wait for such ones in most cycles in
-    /// which SMs hold a block: in this share `active` of all.
+    /// which SMs hold a block, in this share `active` of all; or in many of them, and accesses
+    /// spend most of their time in the network, from which few banks take them.
     pub(crate) fn of(figures: &Figures, active: f64) -> Option<Self> {
         let is_long = |hot: &Self| hot.waits > LONG || hot.busy > LONG && hot.waits > SOME;
         let lasting = Self::few(figures).filter(is_long);
         lasting.or_else(|| {
             let share = crowded(figures)?;
-            let crowded = Some(share).filter(|share| *share > MOST * active)?;
-            Some(Self {
-                busy: crowded,
-                crowded: Some(crowded),
-                ..Self::longest(figures)?
+            let longest = Self::longest(figures)?;
+            let least = if longest.in_network > HALF {
+                MANY
+            } else {
+                MOST
+            };
+            (share > least * active).then_some(Self {
+                busy: share,
+                crowded: Some(share),
+                ..longest
             })
         })
     }
@@ -74,6 +85,7 @@ impl Hot {
             waits: banks.wait_cycles as f64 / get("sm.fetch_cycles").max(1.0),
             busy: if busy >= BUSIER * mean { busy } else { 0.0 },
             crowded: None,
+            in_network: in_network(figures),
         })
     }
 
@@ -134,14 +146,21 @@ impl Hot {
             return format!(
                 "Few L2 banks at a time bound `{kernel}`: in {} of the cycles at least as many \
                  requests wait in the network as there are banks ({}), and all that come out of it \
-                 go to at most half of them{}. The requests are mostly {}.",
+                 go to at most half of them{}. The requests are mostly {}{}.",
                 percent(share),
                 self.banks.of_banks,
                 match 2 * self.banks.banks > self.banks.of_banks {
                     true => ", which change during the run",
                     false => "",
                 },
-                self.requests()
+                self.requests(),
+                match self.in_network > HALF {
+                    true => format!(
+                        ", and are in the network for {} of the time that accesses take",
+                        percent(self.in_network)
+                    ),
+                    false => String::new(),
+                }
             );
         }
         let HotBanks {
@@ -231,7 +250,9 @@ impl Hot {
             (_, "loads") if self.crowded.is_some() => format!(
                 "let warps that read the same data in the same order begin at different places of \
                  it, for example at one that follows from `blockIdx.x`, or load it once for a \
-                 block into shared memory; if the lines differ, {apart}"
+                 block into shared memory; where each block reads the same few lines once, let a \
+                 block do more with them, or give groups of blocks a copy each; if the lines \
+                 differ, {apart}"
             ),
             (false, "loads") => format!(
                 "load lines that all blocks read once for a block, and keep them in shared memory \
@@ -259,6 +280,15 @@ fn crowded(figures: &Figures) -> Option<f64> {
     let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
     let cycles = get("partition.cycles") / f64::from(banks.of_banks.max(1));
     Some((get("gpu.crowded_cycles") / cycles.max(1.0)).min(1.0))
+}
+
+/// Share of the time of accesses that requests are in the network to L2, whose cycles are not those
+/// of the SMs.
+fn in_network(figures: &Figures) -> f64 {
+    let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
+    let core_cycles = get("gpu.cycles") / get("noc_to_l2.cycles").max(1.0);
+    let inside = get("noc_to_l2.packet_cycles") * core_cycles;
+    (inside / get("sm.fetch_cycles").max(1.0)).min(1.0)
 }
 
 /// Shares of the time of accesses that they would not take on an idle machine, since they wait in

@@ -4,6 +4,7 @@ mod atomics;
 mod behind;
 mod close;
 mod growth;
+mod hot_banks;
 mod known;
 mod measured;
 mod memories;
