@@ -198,7 +198,8 @@ impl Launches<'_> {
         let threads = occupancy.block_threads;
         let phases = Phases::of(machine.spec, *count, figures, &occupancy);
         let with_blocks = phases.with_blocks(&utilisation);
-        let evidence = Evidence::new((&utilisation, &with_blocks), figures, &facts, threads);
+        let used = (&utilisation, &with_blocks);
+        let evidence = Evidence::new(used, figures, &facts, threads, phases.launch);
         let bound = evidence.bound();
         let mut analysis = KernelAnalysis {
             kernel: longest.name.clone(),

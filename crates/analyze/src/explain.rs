@@ -33,7 +33,7 @@ pub(crate) fn explanation(
     let subject = Subject::new(machine, analysis, figures);
     let bound = analysis.bound;
     vec![
-        subject.bound_in_words(bound) + &subject.close_in_words(bound),
+        subject.bound_in_words(bound) + &subject.close_in_words(bound) + &subject.launch_in_words(),
         subject.schedulers(bound),
         subject.warps(),
         subject.memory(),
@@ -84,6 +84,7 @@ impl Subject<'_> {
             self.figures,
             &self.facts,
             analysis.occupancy.block_threads,
+            self.phases.launch,
         )
     }
 
@@ -141,6 +142,16 @@ impl Subject<'_> {
                     },
                 },
                 width_in_words(&self.figures.statistics)
+            ),
+            Bound::IdleSms if self.evidence().is_mostly_launch() => format!(
+                "The launch itself bounds `{kernel}`: {}{}. In the time with blocks, the bound is: \
+                 {}.",
+                self.launch_takes(),
+                match self.idle_after_launch_in_words() {
+                    told if told.is_empty() => told,
+                    told => format!("; {told}"),
+                },
+                self.within_sms_in_words()
             ),
             Bound::IdleSms => format!(
                 "Idle SMs bound `{kernel}`: they hold no block in {} of their cycles{}. Where they \
@@ -473,25 +484,24 @@ impl Subject<'_> {
     }
 
     fn schedulers(&self, bound: Bound) -> String {
-        // Idle SMs have a sentence of their own.
-        let idle = match bound {
-            Bound::IdleSms => self.share("no_warp"),
-            _ => 0.0,
+        // Idle SMs and long launches have a sentence of their own.
+        let (idle, of) = match bound {
+            Bound::IdleSms => (self.share("no_warp"), "of their cycles with warps"),
+            _ if self.has_long_launch() => (self.phases.launch, "of their cycles after the launch"),
+            _ => (0.0, "of their cycles"),
         };
         let with_work = (1.0 - idle).max(1e-9);
-        let of = match bound {
-            Bound::IdleSms => "of their cycles with warps",
-            _ => "of their cycles",
-        };
         let issued = percent(self.share("issued") / with_work);
         let waits = self.analysis.stalls.iter();
-        let waits = waits.filter(|(cause, _)| {
-            *cause != "issued" && (bound != Bound::IdleSms || *cause != "no_warp")
+        let waits = waits.filter(|(cause, _)| *cause != "issued");
+        let waits = waits.map(|(cause, share)| match cause.as_str() {
+            "no_warp" => (cause, share - idle),
+            _ => (cause, *share),
         });
-        match waits.max_by(|a, b| a.1.total_cmp(b.1)) {
-            Some((cause, share)) if *share > 0.0 => format!(
+        match waits.max_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((cause, share)) if share > 0.0 => format!(
                 "Schedulers issue in {issued} {of}, and wait most often, in {}, {} ({}).",
-                percent(*share / with_work),
+                percent(share / with_work),
                 self.because(cause),
                 self.label(cause)
             ),

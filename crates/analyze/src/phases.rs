@@ -25,6 +25,8 @@ const NO_WARP: f64 = 0.2;
 const FEW_WARPS: f64 = 2.0;
 /// Share of its cycles with a warp from which a scheduler always issues.
 const ALWAYS: f64 = 0.9;
+/// Share of the time from which it is told beside another bound that launches take it.
+const LONG_LAUNCH: f64 = 0.2;
 /// Share of the cycles below which the time with blocks on most SMs is too short to be judged.
 const SHORT: f64 = 0.05;
 
@@ -148,8 +150,13 @@ enum Idle {
 impl Subject<'_> {
     /// Clause on the reasons why SMs hold no block, each with its share if there are several.
     pub(crate) fn idle_in_words(&self) -> String {
+        self.reasons_in_words(&self.phases.reasons())
+    }
+
+    /// Clause on some reasons why SMs hold no block, and on the rest.
+    fn reasons_in_words(&self, reasons: &[(Idle, f64)]) -> String {
         let phases = &self.phases;
-        let named = phases.reasons().into_iter();
+        let named = reasons.iter().copied();
         let named = named.filter(|(_, share)| *share >= WORTH_NAMING);
         let mut told: Vec<(f64, String)> = named
             .map(|(idle, share)| (share, self.reason(idle)))
@@ -168,9 +175,70 @@ impl Subject<'_> {
         }
     }
 
-    /// Clause on SMs without a block beside another bound, if they are many.
+    /// True if launches take a large part of the time, and another bound is told.
+    pub(crate) fn has_long_launch(&self) -> bool {
+        self.phases.launch >= LONG_LAUNCH && self.analysis.bound != Bound::IdleSms
+    }
+
+    /// Clause on the time before the first blocks of launches.
+    pub(crate) fn launch_takes(&self) -> String {
+        let before = match self.analysis.launches {
+            1 => "before the first block starts".to_owned(),
+            launches => format!("before the first blocks of {launches} launches start"),
+        };
+        format!(
+            "{:.0} of {} cycles pass {before} (gpu.kernel_launch_cycles is {})",
+            self.phases.launch * self.analysis.cycles as f64,
+            self.analysis.cycles,
+            self.machine.spec.gpu.kernel_launch_cycles
+        )
+    }
+
+    /// Sentence on the time that launches take, if it is long and another bound is told.
+    pub(crate) fn launch_in_words(&self) -> String {
+        match self.has_long_launch() {
+            true => format!(
+                " The kernel is short: {}, whatever the SMs do.",
+                self.launch_takes()
+            ),
+            false => String::new(),
+        }
+    }
+
+    /// Step against the time that launches take, if it is long and another bound is told.
+    pub(crate) fn against_launch(&self) -> Option<&'static str> {
+        self.has_long_launch().then(|| self.more_work())
+    }
+
+    /// Step against the time before the first block of a launch.
+    fn more_work(&self) -> &'static str {
+        match self.analysis.launches {
+            1 => MORE_WORK,
+            _ => "give a launch more work: a larger problem, or one launch for several",
+        }
+    }
+
+    /// Clause on SMs that hold no block although the launch is over, if they are worth naming.
+    pub(crate) fn idle_after_launch_in_words(&self) -> String {
+        let idle = 1.0 - self.phases.active - self.phases.launch;
+        match idle >= WORTH_NAMING {
+            true => format!(
+                "SMs hold no block in a further {} of their cycles{}",
+                percent(idle),
+                self.reasons_in_words(&self.phases.reasons()[1..])
+            ),
+            false => String::new(),
+        }
+    }
+
+    /// Clause on SMs without a block beside another bound, if they are many. Those of a launch that
+    /// the first sentence tells are left out.
     pub(crate) fn idle_beside(&self) -> Option<String> {
         let active = self.facts.active.filter(|&share| share < FULL)?;
+        if self.has_long_launch() {
+            let is_long = 1.0 - active - self.phases.launch > 1.0 - FULL;
+            return is_long.then(|| self.idle_after_launch_in_words());
+        }
         (self.analysis.bound != Bound::IdleSms).then(|| {
             let idle = percent(1.0 - active);
             format!(
@@ -311,8 +379,7 @@ impl Subject<'_> {
 
     fn against(&self, idle: Idle) -> String {
         let step = match idle {
-            Idle::Launch if self.analysis.launches == 1 => MORE_WORK,
-            Idle::Launch => "give a launch more work: a larger problem, or one launch for several",
+            Idle::Launch => self.more_work(),
             Idle::Grid if self.waits_alone() => {
                 "let more threads share the work, in more blocks, or solve a larger problem (the \
                  same threads in smaller blocks are hardly faster: a warp waits for its own results)"

@@ -7,6 +7,8 @@ use crate::verdict::{Bound, CAUSES, Evidence, SHARED_BUSY, issuing};
 use warploom_policy::load_class::thresholds;
 use warploom_policy::utilisation::Part;
 
+/// Share of the SMs' cycles without a block from which these are told beside a part.
+const LONG: f64 = 0.1;
 /// Ratio to the first bound from which another one comes close.
 const CLOSE: f64 = 0.8;
 
@@ -22,7 +24,7 @@ impl Evidence<'_> {
                 let active = self.active();
                 (active >= CLOSE * (1.0 - active)).then(|| self.bound_within_sms())
             }
-            Bound::Part(_) | Bound::Shared | Bound::LoadStore if self.is_idle() => {
+            Bound::Part(_) | Bound::Shared | Bound::LoadStore if self.is_long_idle() => {
                 Some(Bound::IdleSms)
             }
             Bound::Part(_) | Bound::Shared => self
@@ -34,6 +36,12 @@ impl Evidence<'_> {
                 .or_else(|| self.second_cause(first)),
             cause => self.second_cause(cause),
         }
+    }
+
+    /// True if SMs hold no block for longer than schedulers wait for anything else, and for long
+    /// enough to be told.
+    fn is_long_idle(&self) -> bool {
+        self.is_idle() && self.idle_after_launch() > LONG
     }
 
     /// Load/store units whose loads find no line in their set of L1D, beside a part that the

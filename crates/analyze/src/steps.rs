@@ -43,6 +43,9 @@ const FEWER_WIDE: &str = "access shared memory less often: values kept in regist
 pub(crate) const FEWER_UPDATES: &str = "update shared memory less often: let a thread combine \
                                         several values in registers first";
 
+/// Words of all steps that advise a larger problem.
+const LARGER: &str = "a larger problem";
+
 impl Subject<'_> {
     /// Sentence on the next step.
     pub(crate) fn next_step(&self, bound: Bound) -> String {
@@ -61,7 +64,13 @@ impl Subject<'_> {
             ))
         });
         let code = self.smaller_code_first(bound);
-        format!("Next: {code}{first}{}.", second.unwrap_or_default())
+        let second = second.unwrap_or_default();
+        let is_told = [&first, &second].iter().any(|step| step.contains(LARGER));
+        let launch = self.against_launch().filter(|_| !is_told);
+        let launch = launch.map_or_else(String::new, |step| {
+            format!("; against the time of the launch: {step}")
+        });
+        format!("Next: {code}{first}{second}{launch}.")
     }
 
     fn step(&self, bound: Bound) -> String {

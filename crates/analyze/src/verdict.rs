@@ -4,10 +4,11 @@
 //!
 //! 1. a part of the machine above the lower threshold of its load class, or shared memory if it is
 //!    busy in more than half of the cycles and more than that part;
-//! 2. SMs without a block: for more than half of the time, or as the largest part of the largest
-//!    cause for which schedulers do not issue, unless they hold one in two thirds of the time, a
-//!    part is full then, and no single block takes nearly all of the time; or unless transactions
-//!    of scattered accesses cost more;
+//! 2. SMs without a block: because launches take more than half of the time before their first
+//!    block starts. Or in the time after that, for more than half of it, or as the largest part of
+//!    the largest cause for which schedulers do not issue, unless they hold one in two thirds of
+//!    it, a part is full then, and no single block takes nearly all of the time; or unless
+//!    transactions of scattered accesses cost more;
 //! 3. L2, the network or DRAM above such a threshold while most SMs hold blocks, or on the SMs that
 //!    hold a block: schedulers or shared memory above such a threshold;
 //! 4. the largest cause for which schedulers do not issue. A full load/store unit is named after
@@ -50,7 +51,8 @@ use warploom_stats::result::{Counts, Figures};
 
 /// Share of its cycles above which shared memory counts as the bound.
 pub const SHARED_BUSY: f64 = 0.5;
-/// Share of the SMs' cycles with a block below which idle SMs are the bound whatever the causes.
+/// Share of the SMs' cycles with a block below which idle SMs are the bound whatever the causes,
+/// and share of the time that launches take from which these are.
 const ACTIVE: f64 = 0.5;
 /// Share of those cycles from which a full part is the bound even if idle SMs are the largest
 /// cause.
@@ -195,18 +197,22 @@ pub(crate) struct Evidence<'a> {
     block_threads: u32,
     /// Utilisation while there are blocks.
     pub(crate) with_blocks: &'a Utilisation,
+    /// Share of the time before the first blocks of launches.
+    launch: f64,
     /// True if the cycles in which the policy holds warps back are left out.
     without_policy: bool,
 }
 
 impl<'a> Evidence<'a> {
-    /// Figures of a kernel whose blocks have `block_threads`. Parts are used as in `used` over all
-    /// cycles, and as in `with_blocks` while there are blocks.
+    /// Figures of a kernel whose blocks have `block_threads`, and whose launches take the share
+    /// `launch` of the time before their first blocks. Parts are used as in `used` over all cycles,
+    /// and as in `with_blocks` while there are blocks.
     pub(crate) const fn new(
         (used, with_blocks): (&'a Utilisation, &'a Utilisation),
         figures: &'a Figures,
         facts: &'a Facts,
         block_threads: u32,
+        launch: f64,
     ) -> Self {
         Self {
             used,
@@ -214,6 +220,7 @@ impl<'a> Evidence<'a> {
             facts,
             block_threads,
             with_blocks,
+            launch,
             without_policy: false,
         }
     }
@@ -298,16 +305,34 @@ impl<'a> Evidence<'a> {
         let idle = self.is_idle();
         let hot = self
             .hot_banks()
-            .filter(|hot| hot.busy > 1.0 - self.active());
-        if idle && hot.is_none() {
-            return self.unless_mostly_full();
+            .filter(|hot| hot.busy > self.idle_after_launch());
+        match idle {
+            true if self.is_mostly_launch() => Bound::IdleSms,
+            true if hot.is_none() => self.unless_mostly_full(),
+            _ => self.bound_within_sms(),
         }
-        self.bound_within_sms()
     }
 
-    /// True if SMs hold no block for long, or for longer than schedulers wait for anything else.
+    /// True if launches take most of the time, or if SMs hold no block for long after them, or for
+    /// longer than schedulers wait for anything else.
     pub(crate) fn is_idle(&self) -> bool {
-        self.active() < ACTIVE || self.idle_is_largest()
+        self.is_mostly_launch() || self.active_after_launch() < ACTIVE || self.idle_is_largest()
+    }
+
+    /// True if most of the time passes before the first blocks of launches.
+    pub(crate) fn is_mostly_launch(&self) -> bool {
+        self.launch > 1.0 - ACTIVE
+    }
+
+    /// Share of the SMs' cycles without a block other than those before the first blocks of
+    /// launches.
+    pub(crate) fn idle_after_launch(&self) -> f64 {
+        (1.0 - self.active() - self.launch).max(0.0)
+    }
+
+    /// Share of the SMs' cycles with a block after the time that launches take.
+    fn active_after_launch(&self) -> f64 {
+        self.active() / (1.0 - self.launch).max(1e-9)
     }
 
     /// True if the policy holds warps back more than anything else does, and `part` is not
@@ -347,7 +372,8 @@ impl<'a> Evidence<'a> {
         let within = self.bound_within_sms();
         let is_full = matches!(within, Bound::Part(_) | Bound::Shared);
         let waits_for_one = self.facts.longest_block > NEARLY_ALWAYS;
-        match is_full && self.active() >= MOSTLY && !waits_for_one || self.is_scattered(within) {
+        let is_held = self.active_after_launch() >= MOSTLY;
+        match is_full && is_held && !waits_for_one || self.is_scattered(within) {
             true => within,
             false => Bound::IdleSms,
         }
@@ -364,7 +390,7 @@ impl<'a> Evidence<'a> {
         };
         let saved = |kind: Accesses| full * (1.0 - 1.0 / kind.spread());
         let kind = self.facts.scattered();
-        kind.is_some_and(|kind| saved(kind) > 1.0 - self.active())
+        kind.is_some_and(|kind| saved(kind) > self.idle_after_launch())
     }
 
     /// The direction of the network in which a packet takes longer, if `part` is a direction and
@@ -392,13 +418,13 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// True if schedulers most often have no warp, mostly because their SM has no block, which
-    /// alone takes more of the time than any other cause.
+    /// True if schedulers most often have no warp after the launch, mostly because their SM has no
+    /// block, which alone takes more of the time than any other cause.
     fn idle_is_largest(&self) -> bool {
-        let none = self.figures.stalls.get("no_warp").copied().unwrap_or(0.0);
+        let none = self.figures.stalls.get("no_warp").copied().unwrap_or(0.0) - self.launch;
         let waits = CAUSES.map(|bound| bound.waits(self.figures));
         let largest = waits.into_iter().fold(0.0, f64::max);
-        none > largest && 1.0 - self.active() > largest.max(none / 2.0)
+        none > largest && self.idle_after_launch() > largest.max(none / 2.0)
     }
 
     fn within_sms(&self) -> Bound {

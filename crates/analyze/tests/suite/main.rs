@@ -6,6 +6,7 @@ mod close;
 mod growth;
 mod hot_banks;
 mod known;
+mod launch;
 mod measured;
 mod memories;
 mod memory;
