@@ -453,7 +453,14 @@ impl Subject<'_> {
             ),
             Stall::DataPort => format!("the data port of {cache} is busy"),
         };
-        format!(", mostly because {reason}")
+        let again = self.fetched_again().map_or_else(String::new, |share| {
+            let again = percent(share);
+            format!(
+                ", and lines leave L1D before all of their words are used, since {again} of the \
+                 loads that miss there find in L2 what was loaded before"
+            )
+        });
+        format!(", mostly because {reason}{again}")
     }
 
     /// Clause on written lines of L1D that are not replaced.

@@ -3,6 +3,7 @@
 use crate::accesses::SPREAD;
 use crate::advice::{HALF, percent};
 use crate::explain::Subject;
+use crate::loadstore::Stall;
 use warploom_policy::utilisation::Part;
 
 /// Share of the loads that hit in a cache from which data counts as read again.
@@ -11,6 +12,9 @@ pub(crate) const AGAIN: f64 = 0.05;
 /// Share of the loads that find in L2 what was loaded before from which shared memory is named. It
 /// is above a half, which sectors reach that come from DRAM in pairs.
 const REREAD: f64 = 0.75;
+
+/// Lines that loads fetch over those of L1D from which it does not keep them.
+const SEVERAL: f64 = 2.0;
 
 /// Bytes that a load moves for a full warp with 16 bytes in each lane.
 const WIDEST: f64 = 512.0;
@@ -84,6 +88,29 @@ impl Subject<'_> {
             )
         });
         format!("{}{wider}{}", self.more_warps(), self.nearer_in_words())
+    }
+
+    /// Share of the loads that miss in L1D and find in L2 what was loaded before, where misses fill
+    /// L1D although its loads use only parts of lines: these leave it before their other words are
+    /// used.
+    pub(crate) fn fetched_again(&self) -> Option<f64> {
+        let unit = self.unit?;
+        let of_misses = matches!(unit.stall, Stall::Mshrs | Stall::MissQueue | Stall::Cache);
+        let of_loads = unit.stage == "global_load" && !unit.is_atomic;
+        let scattered = self.facts.scattered();
+        let in_parts = scattered.is_some_and(|kind| kind.is_load() && !kind.are_local());
+        let is_lost = self.facts.l1d_reads.is_some_and(|share| share < HALF) && self.fills_l1d();
+        let again = self.facts.l2_reread.filter(|&share| share >= REREAD);
+        again.filter(|_| of_misses && of_loads && in_parts && is_lost)
+    }
+
+    /// True if loads fetch several times as many lines as all L1D hold.
+    fn fills_l1d(&self) -> bool {
+        let spec = self.machine.spec;
+        let lines = spec.gpu.sms * spec.l1d.sets * spec.l1d.ways;
+        let misses = self.figures.statistics.get("l1d.accesses.miss.global_read");
+        let misses = misses.copied().unwrap_or(0) as f64;
+        misses > SEVERAL * f64::from(lines)
     }
 
     /// Clause on data that loads find in L2, unless the host's copies left it there.

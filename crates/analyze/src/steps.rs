@@ -234,6 +234,11 @@ impl Subject<'_> {
                 let wider = self.wider_blocks().unwrap_or_default();
                 format!("{}; or {wider}", self.more_lines(unit))
             }
+            _ if self.fetched_again().is_some() => format!(
+                "{}; or let fewer warps run at a time, so that L1D keeps lines until their other \
+                 words are used (compare sm.warp_scheduler=gto,ccws and greater l1d.ways)",
+                self.fewer_transactions()
+            ),
             _ if self.facts.scattered().is_some() => self.fewer_transactions(),
             Stall::Lines => self.more_lines(unit),
             Stall::MshrRequests => "let one warp load what several need, and hand it on in shared \

@@ -288,3 +288,41 @@ fn banks_that_are_hot_in_turn_are_named() {
         "{found:#?}"
     );
 }
+
+/// Each lane of a load reads a row of its own on `gtx480`, whose lines L1D loses before their other
+/// words are read. `hits` of 100 loads that miss in L1D find their line in L2.
+#[test]
+fn lines_that_are_fetched_again_are_told_with_the_mshrs_that_they_fill() {
+    let of = |hits: u64, transactions: u64, misses: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * 10_000),
+            ("sm.memory_accesses.load", 1000),
+            ("sm.access_bytes.load", 128_000),
+            ("sm.access_transactions.load", transactions * 1000),
+            ("sm.ldst_stalls.global_load.reservation", 90_000),
+            ("l1d.fails.global_read.mshr_entry", 90_000),
+            ("l1d.accesses.hit.global_read", misses / 2),
+            ("l1d.accesses.miss.global_read", misses),
+            ("l2.accesses.hit.global_read", hits),
+            ("l2.accesses.miss.global_read", 100 - hits),
+            ("sm.slots.issued", 10),
+            ("sm.slots.memory_pipe", 90),
+        ];
+        analysed("gtx480", launched(10_000, &counts))
+    };
+    let clause = ", and lines leave L1D before all of their words are used, since 95% of the loads that \
+                  miss there find in L2 what was loaded before";
+    let next = "Next: let neighbouring threads access neighbouring words";
+    let again = of(95, 16, 4000);
+    told(&again, Bound::LoadStore, clause, next);
+    let fewer = "; or let fewer warps run at a time, so that L1D keeps lines";
+    assert!(again.explanation[4].contains(fewer), "{again:#?}");
+    // Lines that come once, loads that use whole lines, and lines for which there is room.
+    for once in [of(50, 16, 4000), of(95, 1, 4000), of(95, 16, 3000)] {
+        let told = once.explanation.join("\n");
+        assert!(
+            !told.contains("lines leave L1D") && !told.contains(fewer),
+            "{told}"
+        );
+    }
+}
