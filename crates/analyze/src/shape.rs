@@ -44,16 +44,15 @@ impl Subject<'_> {
             format!(
                 "{WIDER}{WARP} x {} threads instead of {}, if neighbouring words belong to \
                  neighbouring `threadIdx.x`: a warp then takes words of one row instead of \
-                 {rows:.0}, \
-                 and {} at best {:.1} transactions instead of {:.1}{}",
+                 {rows:.0} ({} takes {:.1} transactions now, some of which remain where rows begin \
+                 within a line or have halos{})",
                 threads / WARP,
                 shape([x, y, z]),
                 kind.one,
-                (kind.transactions / rows).max(kind.ideal),
                 kind.transactions,
                 match self.analysis.occupancy.shared_bytes {
                     0 => "",
-                    _ => " (tiles in shared memory then need that shape)",
+                    _ => ", and tiles in shared memory need the new shape",
                 }
             )
         })

@@ -12,7 +12,7 @@ use crate::pipes::relieve;
 use crate::shape::whole_warps;
 use crate::shared::{LAYOUT, SharedWait, conflict_share, is_wide};
 use crate::verdict::Bound;
-use warploom_config::SetIndex;
+use warploom_config::{InstructionOrder, SetIndex};
 use warploom_policy::load_class::thresholds;
 use warploom_policy::utilisation::Part;
 
@@ -27,6 +27,11 @@ const AHEAD: &str = "issue independent instructions earlier: load ahead of use";
 /// Step that has more instructions of a warp in flight.
 const IN_FLIGHT: &str = "issue independent instructions earlier: load ahead of use, unroll so that \
                          several loads or chains of arithmetic are in flight";
+
+/// Condition on which unrolling helps where instructions issue in the order of the PTX.
+const IN_ORDER: &str = " (this machine issues in the order of the PTX, so that unrolling helps only \
+                        if the PTX has the loads before their first use; `--set \
+                        sm.instruction_order=assembler` orders them as an assembler does)";
 
 /// Remedy against many accesses to shared memory without conflicts.
 const FEWER_SHARED: &str = "access shared memory less often: wider accesses (`float4`), values \
@@ -397,7 +402,7 @@ impl Subject<'_> {
     pub(crate) fn fewer_transactions(&self) -> String {
         let fewer = |kind: Accesses| {
             format!(
-                "{NEIGHBOURS}; {} then needs {:.1} transactions instead of {:.1}; where addresses \
+                "{NEIGHBOURS}; {} then needs {:.1} transactions at best instead of {:.1}; where addresses \
                  are data (a gather), order the data so that neighbours are near",
                 kind.one, kind.ideal, kind.transactions
             )
@@ -416,7 +421,7 @@ impl Subject<'_> {
         let full = held.is_full();
         let is_grid = self.is_short_of_blocks();
         if self.shares_work() {
-            return self.in_flight().to_owned();
+            return self.in_flight();
         }
         match remedy(self.machine.spec, self.analysis) {
             Some(_) if !full && is_grid => format!(
@@ -433,13 +438,18 @@ impl Subject<'_> {
                 "add warps ({:.1} of {} slots are in use): {remedy}",
                 held.resident_warps, held.warp_slots
             ),
-            _ => self.in_flight().to_owned(),
+            _ => self.in_flight(),
         }
     }
 
     /// Step that has more instructions of a warp in flight.
-    fn in_flight(&self) -> &'static str {
-        if self.lacks_code() { AHEAD } else { IN_FLIGHT }
+    fn in_flight(&self) -> String {
+        let in_order = self.machine.spec.sm.instruction_order == InstructionOrder::Text;
+        match (self.lacks_code(), in_order) {
+            (true, _) => AHEAD.to_owned(),
+            (false, false) => IN_FLIGHT.to_owned(),
+            (false, true) => format!("{IN_FLIGHT}{IN_ORDER}"),
+        }
     }
 }
 

@@ -442,8 +442,7 @@ fn loads_that_find_no_line_and_miss_go_past_l1d_first() {
         next,
     );
     let wider = "; or launch blocks of 32 x 8 threads instead of 16 x 16";
-    let tiles =
-        "at best 1.0 transactions instead of 2.0 (tiles in shared memory then need that shape).";
+    let tiles = "have halos, and tiles in shared memory need the new shape).";
     let step = &found.explanation[4];
     assert!(step.contains(wider) && step.ends_with(tiles), "{step}");
 }

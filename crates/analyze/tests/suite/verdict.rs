@@ -131,7 +131,7 @@ fn stores_that_wait_are_named_as_stores() {
     let verdict = "mostly because stores find the queue from L1D to the network full \
                    (l1d.miss_queue is 8)";
     let next = "Next: let neighbouring threads access neighbouring words; a store then needs 1.0 \
-                transactions instead of 17.0";
+                transactions at best instead of 17.0";
     told(&found, Bound::LoadStore, verdict, next);
     let kinds = "; a load takes 1.0 transactions and a store 17.0 (1.0 with neighbouring words).";
     assert!(found.explanation[3].ends_with(kinds), "{found:#?}");
@@ -448,7 +448,7 @@ fn accesses_that_hold_the_collectors_are_not_full_function_units() {
                    76% of these cycles accesses that wait hold the operand collectors, which keeps \
                    arithmetic out.";
     let next = "Next: let neighbouring threads access neighbouring words; a load then needs 4.0 \
-                transactions instead of 16.4";
+                transactions at best instead of 16.4";
     told(&found, Bound::LoadStore, verdict, next);
     let waits = "for function units behind accesses that hold the operand collectors \
                  (`execution_pipe`)";

@@ -93,7 +93,7 @@ fn the_bound_of_each_kernel_is_named() {
 fn uncoalesced_accesses_are_named_with_the_transactions_they_could_save() {
     let network = "The network from L2 to the SMs bounds `strided`: ";
     let next = "Next: let neighbouring threads access neighbouring words; a load then needs 1.0 \
-                transactions instead of 32.0";
+                transactions at best instead of 32.0";
     bound("strided", "", network, next);
     let told = explained("strided", "");
     assert!(
@@ -111,7 +111,7 @@ fn accesses_that_hold_operand_collectors_are_not_function_units() {
     let next = |ideal: &str| {
         format!(
             "Next: let neighbouring threads access neighbouring words; a load then needs {ideal} \
-             transactions instead of 32.0"
+             transactions at best instead of 32.0"
         )
     };
     let sectored = format!("{launch} --gpu rtx3070-ampere --set gpu.kernel_launch_cycles=0");
