@@ -5,6 +5,7 @@ use crate::classes::Category;
 use crate::context::DuetAnalysis;
 use crate::explain::explanation;
 use crate::hot_banks::busy;
+use crate::issued::IssuedLine;
 use crate::occupancy::Occupancy;
 use crate::phases::Phases;
 use crate::pipes::UnitUse;
@@ -87,6 +88,13 @@ pub struct KernelAnalysis {
     pub duet: DuetAnalysis,
     /// Share of the scheduler cycles of each cause.
     pub stalls: BTreeMap<String, f64>,
+    /// True if the schedulers bound the kernel, or the time in which SMs hold its blocks, or come
+    /// close to that: the lines that issue most are worth counting.
+    #[serde(skip)]
+    pub issues_too_much: bool,
+    /// Lines of the program with the issue slots that they take; empty unless they were counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub issued: Vec<IssuedLine>,
     /// Sentences on the bottleneck, the effect of more TLP, and the resource to free.
     pub advice: Vec<String>,
     /// Five sentences: the verdict, the schedulers, the warps, the memory system, and a next step.
@@ -141,6 +149,16 @@ impl Analysis {
 
 /// Analyses a run; `None` if it was not timed or launched nothing.
 pub fn analyze(machine: &Machine<'_>, run: &RunReport) -> Option<Analysis> {
+    analyze_with_lines(machine, run, &[])
+}
+
+/// Analyses a run whose lines were counted, so that the step against too many instructions names
+/// them.
+pub fn analyze_with_lines(
+    machine: &Machine<'_>,
+    run: &RunReport,
+    lines: &[IssuedLine],
+) -> Option<Analysis> {
     let kernels = by_name(&run.kernels);
     let longest = kernels.iter().max_by_key(|kernel| kernel.figures.cycles)?;
     if run.totals.figures.cycles == 0 {
@@ -153,8 +171,9 @@ pub fn analyze(machine: &Machine<'_>, run: &RunReport) -> Option<Analysis> {
     };
     let apart = match kernels.as_slice() {
         [_] => Vec::new(),
-        several => several.iter().map(|k| k.analyze(machine)).collect(),
+        several => several.iter().map(|k| k.analyze(machine, lines)).collect(),
     };
+    let lines_of_all = if apart.is_empty() { lines } else { &[] };
     Some(Analysis {
         program: run.program.clone(),
         command: run.command.clone(),
@@ -164,7 +183,7 @@ pub fn analyze(machine: &Machine<'_>, run: &RunReport) -> Option<Analysis> {
         outcome: run.outcome.clone(),
         checks: run.checks.clone(),
         sustainable: machine.sustainable,
-        whole: whole.analyze(machine),
+        whole: whole.analyze(machine, lines_of_all),
         kernels: apart,
         windows: run.series.as_ref().map(|series| windows(machine, series)),
     })
@@ -181,7 +200,7 @@ struct Launches<'a> {
 }
 
 impl Launches<'_> {
-    fn analyze(&self, machine: &Machine<'_>) -> KernelAnalysis {
+    fn analyze(&self, machine: &Machine<'_>, lines: &[IssuedLine]) -> KernelAnalysis {
         let Self {
             count,
             longest,
@@ -220,6 +239,8 @@ impl Launches<'_> {
             occupancy_limit: longest.occupancy_limit.clone(),
             occupancy,
             stalls: figures.stalls.clone(),
+            issues_too_much: evidence.issues_too_much(),
+            issued: lines_of(&longest.name, lines),
             advice: Vec::new(),
             explanation: Vec::new(),
         };
@@ -242,8 +263,14 @@ pub(crate) fn verdict_of(
         longest,
         figures: figures.reduce(|a, b| together(&a, &b))?,
     };
-    let analysis = all.analyze(machine);
+    let analysis = all.analyze(machine, &[]);
     Some((analysis.bound, analysis.cycles))
+}
+
+/// The lines of a kernel.
+fn lines_of(kernel: &str, lines: &[IssuedLine]) -> Vec<IssuedLine> {
+    let own = lines.iter().filter(|line| line.kernel == kernel);
+    own.cloned().collect()
 }
 
 /// Launches grouped by the name of their kernel, in the order of first launches.

@@ -192,11 +192,14 @@ impl Subject<'_> {
                  {WARP} lanes)"
             ),
         });
-        let fewer = format!(
-            "execute fewer instructions: hoist index arithmetic out of loops{}, use wider loads or \
-             fused operations",
-            if self.lacks_code() { "" } else { ", unroll" }
-        );
+        let in_general = || {
+            format!(
+                "execute fewer instructions: hoist index arithmetic out of loops{}, use wider \
+                 loads or fused operations",
+                if self.lacks_code() { "" } else { ", unroll" }
+            )
+        };
+        let fewer = self.fewer_of_lines().unwrap_or_else(in_general);
         let conflicts = |of_layout: bool| {
             let wait = self.facts.shared_wait;
             let wait = wait.filter(|wait| wait.is_of_layout() == of_layout);

@@ -286,6 +286,13 @@ impl<'a> Evidence<'a> {
         Hot::of(self.figures, self.active())
     }
 
+    /// True if schedulers are the bound, the one beside it, or what bounds SMs that hold a block.
+    pub(crate) fn issues_too_much(&self) -> bool {
+        let first = self.bound();
+        let within = (first == Bound::IdleSms).then(|| self.bound_within_sms());
+        [Some(first), self.second(first), within].contains(&Some(Bound::Part(Part::Scheduler)))
+    }
+
     /// Share of the SMs' cycles with a block, above 0.
     pub(crate) fn active(&self) -> f64 {
         self.facts.active.unwrap_or(1.0).max(1e-9)

@@ -1,6 +1,8 @@
 //! Counts of a program by the lines of its source, which `analyze --lines` lists. The program is
 //! executed without timing, and each access is coalesced as an SM of the machine does it.
 
+mod issued;
+
 use serde::Serialize;
 use std::sync::Arc;
 use warploom_base::Pc;

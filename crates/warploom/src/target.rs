@@ -130,7 +130,7 @@ impl TargetArgs {
         let gpu = self.gpu.spec(self.targets())?;
         let WorkloadArgs { size, seed } = self.workload;
         self.workload.tell_unused(&self.target);
-        let (program, _) = program(&self.target, size, seed, &self.launch, &gpu)?;
+        let program = program(&self.target, size, seed, &self.launch, &gpu)?;
         Ok((gpu, program))
     }
 }
@@ -166,23 +166,38 @@ pub fn dumps(target: &str, result: &RunReport) -> Vec<PathBuf> {
     dumps.iter().map(|dump| folder.join(&dump.path)).collect()
 }
 
-/// Host program of a target, and the options of its launch that were guessed.
+/// Makes the same host program as often as it is called.
+pub type Maker = Box<dyn Fn() -> Result<Box<dyn HostProgram>, Failure>>;
+
+/// Maker of a target's host program, and the options of its launch that were guessed.
+pub fn maker(
+    target: &str,
+    size: Size,
+    seed: u64,
+    launch: &LaunchArgs,
+    gpu: &GpuSpec,
+) -> Result<(Maker, LaunchArgs), Failure> {
+    if let Some(described) = launch_file(target, launch, &mut Compiled::default())? {
+        let (file, limits) = (described.file, Limits::of(gpu));
+        let make: Maker = Box::new(move || Ok(Box::new(file.clone().program(limits)?)));
+        return Ok((make, described.guessed));
+    }
+    let target = Target::resolve(target).map_err(|unknown| refusal(target, &unknown))?;
+    let architecture = architecture(&gpu.name);
+    let make: Maker = Box::new(move || Ok(target.program_on(size, seed, architecture)));
+    Ok((make, LaunchArgs::default()))
+}
+
+/// Host program of a target.
 pub fn program(
     target: &str,
     size: Size,
     seed: u64,
     launch: &LaunchArgs,
     gpu: &GpuSpec,
-) -> Result<(Box<dyn HostProgram>, LaunchArgs), Failure> {
-    if let Some(described) = launch_file(target, launch, &mut Compiled::default())? {
-        let program = described.file.program(Limits::of(gpu))?;
-        return Ok((Box::new(program), described.guessed));
-    }
-    let program = match Target::resolve(target) {
-        Ok(target) => target.program_on(size, seed, architecture(&gpu.name)),
-        Err(unknown) => return Err(refusal(target, &unknown)),
-    };
-    Ok((program, LaunchArgs::default()))
+) -> Result<Box<dyn HostProgram>, Failure> {
+    let (make, _) = maker(target, size, seed, launch, gpu)?;
+    make()
 }
 
 /// Launches that the program of a target makes, as far as that is known before it runs.

@@ -5,6 +5,7 @@ mod behind;
 mod close;
 mod growth;
 mod hot_banks;
+mod issued;
 mod known;
 mod launch;
 mod measured;

@@ -1,7 +1,7 @@
 //! Results made by hand.
 
 use std::collections::BTreeMap;
-use warploom_analyze::{Bound, KernelAnalysis, Machine, analyze};
+use warploom_analyze::{Bound, IssuedLine, KernelAnalysis, Machine, analyze_with_lines};
 use warploom_config::{GpuSpec, preset};
 use warploom_stats::result::*;
 
@@ -83,10 +83,15 @@ pub fn launched(cycles: u64, counts: &[(&str, u64)]) -> KernelReport {
 
 /// Analysis of a result with this launch on a preset.
 pub fn analysed(gpu: &str, launch: KernelReport) -> KernelAnalysis {
+    analysed_with(gpu, launch, &[])
+}
+
+/// The same with counted lines.
+pub fn analysed_with(gpu: &str, launch: KernelReport, lines: &[IssuedLine]) -> KernelAnalysis {
     let gpu: GpuSpec = preset(gpu).unwrap_or_else(|errors| panic!("{errors}"));
     let figures = launch.figures.clone();
     let result = run(vec![launch], figures, None);
-    analyze(&Machine::new(&gpu, 0.7), &result)
+    analyze_with_lines(&Machine::new(&gpu, 0.7), &result, lines)
         .expect("it was timed")
         .whole
 }

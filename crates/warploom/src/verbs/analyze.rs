@@ -10,7 +10,7 @@ use crate::target::TargetArgs;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_analyze::{Analysis, Machine, analyze};
+use warploom_analyze::{Analysis, IssuedLine, Machine, analyze_with_lines};
 use warploom_config::{ContextChoice, GpuSpec};
 use warploom_report::{analysis_chart, analysis_report, run_report, svg};
 use warploom_run::{HostProgram, Options, Session, Timed};
@@ -76,17 +76,24 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     check_outputs(&[("--svg", args.svg.as_deref())], &args.subject.files())?;
-    let Made { gpu, result, lines } = match args.subject.kept()? {
+    let Made {
+        gpu,
+        result,
+        lines,
+        issued,
+    } = match args.subject.kept()? {
         Some(_) if args.lines.is_some() => return Err(no_lines(&args.subject.target)),
         Some((gpu, result)) => Made {
             gpu,
             result,
             lines: Vec::new(),
+            issued: Vec::new(),
         },
         None => make(args)?,
     };
     let machine = Machine::new(&gpu, warploom_noc::sustainable(&gpu));
-    let analysis = analyze(&machine, &result).filter(|_| !result.is_cut_at_start());
+    let analysis = analyze_with_lines(&machine, &result, &issued);
+    let analysis = analysis.filter(|_| !result.is_cut_at_start());
     let Some(analysis) = analysis else {
         return nothing_to_analyze(args, &result);
     };
@@ -128,6 +135,8 @@ struct Made {
     result: RunReport,
     /// Counts by line, if they were requested and the run was not cut short by an error.
     lines: Vec<LineCounts>,
+    /// Issue slots by line, under the same conditions.
+    issued: Vec<IssuedLine>,
 }
 
 fn no_lines(target: &str) -> Failure {
@@ -145,12 +154,13 @@ fn make(args: &Args) -> Result<Made, Failure> {
             gpu,
             result,
             lines: Vec::new(),
+            issued: Vec::new(),
         });
     }
     let (gpu, input) = args.subject.input()?;
     let program = || input.program(&gpu).map_err(Failure::Input);
     let result = time(args, &gpu, program()?)?;
-    let mut lines = Vec::new();
+    let (mut lines, mut issued) = (Vec::new(), Vec::new());
     if matches!(
         result.outcome,
         Outcome::Finished | Outcome::CycleLimit { .. }
@@ -159,9 +169,14 @@ fn make(args: &Args) -> Result<Made, Failure> {
         // The timed run has printed what kernels print.
         let session = Session::new(gpu.clone(), Options::default());
         session.run_observed(program()?.as_mut(), &mut counter)?;
-        lines = counter.lines();
+        (lines, issued) = (counter.lines(), counter.issued());
     }
-    Ok(Made { gpu, result, lines })
+    Ok(Made {
+        gpu,
+        result,
+        lines,
+        issued,
+    })
 }
 
 /// Runs the program with timing.

@@ -10,22 +10,23 @@ use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::interrupt::{Interrupt, status};
 use crate::launch_args::LaunchArgs;
+use crate::lines::LineCounter;
 use crate::names::{Names, workloads};
 use crate::output::{command_line, json, note, print, width, wrote};
 use crate::simulate::simulate;
 use crate::stats_args::StatsArgs;
-use crate::target::{self, WorkloadArgs};
+use crate::target::{self, Maker, WorkloadArgs};
 use crate::timed_args::TimedArgs;
 use crate::watch_args::WatchArgs;
 use std::process::ExitCode;
-use warploom_analyze::{Machine, analyze, explain_mix};
+use warploom_analyze::{IssuedLine, Machine, analyze, analyze_with_lines, explain_mix};
 use warploom_config::GpuSpec;
 use warploom_report::{
     ended_early_told, explanation_report, gpgpusim_report, list, mix_report, run_report, unchecked,
     wrapped,
 };
-use warploom_run::{Checks, HostProgram, Options};
-use warploom_stats::result::{Launches, RunReport};
+use warploom_run::{Checks, Options, Session};
+use warploom_stats::result::{Launches, Outcome, RunReport};
 use warploom_workloads::all;
 
 const EXAMPLES: &str = "\
@@ -214,7 +215,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         args.stats.refuse_parts(option)?;
     }
     args.allocate.check(1)?;
-    let (mut program, guessed) = program(args, target, &gpu)?;
+    let (make, guessed) = maker(args, target, &gpu)?;
+    let mut program = make()?;
     let options = Options {
         threads: args.threads,
         max_cycles: args.max_cycles,
@@ -247,7 +249,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.stats.hand_out(&gpu, result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),
-        None => told(args, target, &gpu, result),
+        None => told(args, target, &gpu, &make, result),
     })?;
     dumped.iter().for_each(|path| wrote(path));
     if let Some(told) = guessed.too_few(&args.launch) {
@@ -256,26 +258,23 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(status)
 }
 
-/// The program of the target, and the options of its launch that were guessed.
-fn program(
-    args: &Args,
-    target: &str,
-    gpu: &GpuSpec,
-) -> Result<(Box<dyn HostProgram>, LaunchArgs), Failure> {
+/// Maker of the target's program, and the options of its launch that were guessed.
+fn maker(args: &Args, target: &str, gpu: &GpuSpec) -> Result<(Maker, LaunchArgs), Failure> {
     if let Some(input) = args.allocate.input(0, target, &args.workload)? {
-        let program = input.program(gpu).map_err(Failure::Input)?;
-        return Ok((program, LaunchArgs::default()));
+        let gpu = gpu.clone();
+        let make: Maker = Box::new(move || input.program(&gpu).map_err(Failure::Input));
+        return Ok((make, LaunchArgs::default()));
     }
     let WorkloadArgs { size, seed } = args.workload;
     args.workload.tell_unused(target);
-    target::program(target, size, seed, &args.launch, gpu)
+    target::maker(target, size, seed, &args.launch, gpu)
 }
 
 /// Text of a result for a terminal.
-fn told(args: &Args, target: &str, gpu: &GpuSpec, result: &RunReport) -> String {
+fn told(args: &Args, target: &str, gpu: &GpuSpec, make: &Maker, result: &RunReport) -> String {
     let searched: Vec<&str> = args.check.iter().map(CheckKind::name).collect();
     let report = run_report(result, width()) + &unchecked(result, &searched, width());
-    report + &lacking(args, target, result) + &explained(args, gpu, result)
+    report + &lacking(args, target, result) + &explained(args, gpu, Some(make), result)
 }
 
 /// Notes on what the result of a run lacks that a limit ended.
@@ -296,14 +295,38 @@ fn lacking(args: &Args, target: &str, result: &RunReport) -> String {
 }
 
 /// The explanation of a run, if it was requested and the run has timed instructions.
-fn explained(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
+fn explained(args: &Args, gpu: &GpuSpec, make: Option<&Maker>, result: &RunReport) -> String {
     if !args.explain || result.is_cut_at_start() {
         return String::new();
     }
     let machine = Machine::new(gpu, warploom_noc::sustainable(gpu));
     let of_several = explain_mix(&machine, result).map(|explanation| mix_report(&explanation));
-    let of_one = || Some(explanation_report(&analyze(&machine, result)?));
+    let of_one = || {
+        let analysis = analyze(&machine, result)?;
+        let counts = analysis.longest().0.issues_too_much && is_whole(args, result);
+        let lines = make.filter(|_| counts).map(|make| issued_lines(gpu, make));
+        let with_lines = lines.and_then(|lines| analyze_with_lines(&machine, result, &lines));
+        Some(explanation_report(&with_lines.unwrap_or(analysis)))
+    };
     of_several.or_else(of_one).unwrap_or_default()
+}
+
+/// True if all launches of the program were timed, so that its lines are those of the result.
+fn is_whole(args: &Args, result: &RunReport) -> bool {
+    let is_part = args.timed.given().is_some() || args.checkpoint.given().is_some();
+    result.outcome == Outcome::Finished && !is_part
+}
+
+/// Lines of the program with the issue slots that they take, from an execution without timing; none
+/// if that fails.
+fn issued_lines(gpu: &GpuSpec, make: &Maker) -> Vec<IssuedLine> {
+    let mut counter = LineCounter::new(gpu);
+    let session = Session::new(gpu.clone(), Options::default());
+    let observed = make().map(|mut program| session.run_observed(program.as_mut(), &mut counter));
+    match observed {
+        Ok(Ok(_)) => counter.issued(),
+        _ => Vec::new(),
+    }
 }
 
 fn what_can_be_run() -> String {

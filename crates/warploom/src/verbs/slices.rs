@@ -211,7 +211,7 @@ fn lower(source: &Source) -> Result<Vec<Program>, Failure> {
 /// Report on the kernels of a host program, with their first launches.
 fn of_launches(args: &Args) -> Result<Report, Failure> {
     let gpu = args.gpu.spec(std::slice::from_ref(&args.target))?;
-    let (mut program, _) = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
+    let mut program = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
     let mut look = Look {
         at: &args.at,
         known: Vec::new(),

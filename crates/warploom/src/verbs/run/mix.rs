@@ -237,7 +237,7 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
         if args.json {
             json(result)
         } else {
-            run_report(result, width()) + &super::explained(args, gpu, result)
+            run_report(result, width()) + &super::explained(args, gpu, None, result)
         }
     })?;
     Ok(status)

@@ -1,0 +1,76 @@
+//! Issue slots of lines by the kind of work, for the step against too many instructions.
+
+use super::{LineCounter, line};
+use std::collections::BTreeMap;
+use warploom_analyze::{IssuedLine, Work};
+use warploom_base::Pc;
+use warploom_ir::{Inst, InstClass, MemClass, Op, Program, Unit, machine_instructions};
+
+impl LineCounter<'_> {
+    /// The lines of all kernels with the issue slots that their instructions take on the machine.
+    pub fn issued(&self) -> Vec<IssuedLine> {
+        let mut lines: BTreeMap<(&str, String), BTreeMap<Work, u64>> = BTreeMap::new();
+        for (program, counts) in &self.programs {
+            let counted = counts.iter().enumerate();
+            for (at, (_, count)) in counted.filter(|(_, (_, count))| count.issued > 0) {
+                let place = (program.name.as_str(), line(program, Pc::new(at)));
+                let slots = lines.entry(place).or_default();
+                *slots.entry(work(program, at)).or_default() +=
+                    count.issued * self.slots(program, at);
+            }
+        }
+        let line = |((kernel, line), slots): ((&str, String), _)| IssuedLine {
+            kernel: kernel.to_owned(),
+            line,
+            slots,
+        };
+        lines.into_iter().map(line).collect()
+    }
+
+    /// Issue slots that an instruction takes.
+    fn slots(&self, program: &Program, at: usize) -> u64 {
+        match self.gpu.sm.machine_instructions {
+            true => machine_instructions(&program.insts[at]).into(),
+            false => 1,
+        }
+    }
+}
+
+/// Kind of an instruction's work.
+fn work(program: &Program, at: usize) -> Work {
+    use InstClass as C;
+    let (inst, facts) = (&program.insts[at], &program.facts[at]);
+    match facts.class {
+        C::IntDiv => Work::IntegerDivision,
+        C::F32Div | C::F32DivFast | C::F64Div => Work::Division,
+        C::Sfu | C::SfuScaled | C::SfuRounded | C::SfuF64 => Work::SpecialFunction,
+        C::IntAdd | C::IntMinMax | C::IntMul | C::IntMad | C::IntMul24 | C::IntMad24 => {
+            Work::Integer
+        }
+        C::F32Add | C::F32MinMax | C::F32Mul | C::F32Mad => Work::Float,
+        C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad => Work::Float,
+        C::Tensor(_) | C::WarpGroup(_) => Work::Float,
+        C::Branch | C::Call | C::Return | C::Exit => Work::Control,
+        C::Load(MemClass::Shared) | C::Store(MemClass::Shared) | C::Atomic(MemClass::Shared) => {
+            Work::Shared
+        }
+        C::Load(MemClass::Param) => Work::Move,
+        C::Load(_) | C::Store(_) | C::Atomic(_) | C::CopyAsync | C::Bulk => Work::Access,
+        C::Shuffle | C::Barrier | C::Membar => Work::Exchange,
+        C::CopyCommit | C::CopyWait(_) | C::AsyncCommit(_) | C::AsyncWait(..) => Work::Exchange,
+        C::Simple => simple(inst, facts.unit),
+    }
+}
+
+/// Kind of the work of moves, conversions, logic, shifts and comparisons.
+fn simple(inst: &Inst, unit: Option<Unit>) -> Work {
+    match inst.op {
+        Op::Setp(..) | Op::Set(..) | Op::Selp(_) | Op::Slct { .. } => Work::Control,
+        Op::LogicPred(_) | Op::NotPred | Op::MovPred => Work::Control,
+        Op::Mov(_) | Op::Pack { .. } | Op::Unpack { .. } | Op::Cvt { .. } | Op::Cvta(..) => {
+            Work::Move
+        }
+        _ if unit.is_some_and(Unit::is_float) => Work::Float,
+        _ => Work::Integer,
+    }
+}
