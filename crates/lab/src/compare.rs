@@ -8,6 +8,7 @@ mod programs;
 mod sampled;
 #[cfg(test)]
 mod tests;
+mod why;
 
 pub use columns::measured_columns;
 pub use programs::Programs;
@@ -63,6 +64,9 @@ pub struct Comparison {
     pub max_launches: Option<u64>,
     /// Energy preset of all machines, if energy is compared.
     pub energy: Option<EnergyPreset>,
+    /// True if the page says why a row is faster than the first one. Neither for several programs,
+    /// nor for sampled runs.
+    pub explain: bool,
     /// Bound of the relative error of the cycles, if a part of the launches is timed and all values
     /// are estimates. Neither for several programs, nor with limits or energy.
     pub sample_error: Option<f64>,
@@ -422,6 +426,10 @@ impl Comparison {
             paper: "compare".to_owned(),
             figure: self.name(),
             title: self.title(reports),
+            explanation: match self.explain {
+                true => self.explained(used),
+                false => Vec::new(),
+            },
             notes: self.notes(used),
             further_charts: causes(used),
             command: command.to_owned(),

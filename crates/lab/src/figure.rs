@@ -105,6 +105,7 @@ impl Figure {
             command: String::new(),
             table: self.table,
             summary: self.summary,
+            explanation: Vec::new(),
             notes: Vec::new(),
             verdicts: Vec::new(),
             charts: self.charts,

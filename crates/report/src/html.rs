@@ -268,6 +268,7 @@ pub(crate) mod tests {
                 ],
             },
             summary: BTreeMap::from([("gto.mean".to_owned(), Cell::Number(1.02))]),
+            explanation: vec!["`gto` is 1.10 times faster than `lrr`.".to_owned()],
             notes: vec!["2 of 3 runs were cut at `--max-cycles`.".to_owned()],
             verdicts: vec![verdict()],
             charts: vec![

@@ -37,6 +37,9 @@ pub struct Page {
     pub table: Table,
     /// Summary values by name.
     pub summary: BTreeMap<String, Cell>,
+    /// Sentences on why a row is faster than another one, if they were requested.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explanation: Vec<String>,
     /// Sentences without which the data would be misread, such as that runs were cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -53,6 +53,13 @@ pub fn page_report(page: &Page, width: Option<u16>) -> String {
     for (name, value) in page.summary_lines() {
         text.push_str(&wrapped("", &format!("{name} {value}"), width));
     }
+    if !page.explanation.is_empty() {
+        text.push_str("\nwhy\n");
+        for sentence in &page.explanation {
+            text.push_str(&wrapped("  ", &format!("- {sentence}"), width));
+        }
+        text.push('\n');
+    }
     for note in &page.notes {
         text.push_str(&wrapped("", &format!("note: {note}"), width));
     }

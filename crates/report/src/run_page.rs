@@ -63,6 +63,7 @@ pub fn run_page(run: &RunReport, analysis: Option<&Analysis>) -> Page {
             rows: run.kernels.iter().take(LAUNCHES_SHOWN).map(row).collect(),
         },
         summary: summary(run, analysis),
+        explanation: Vec::new(),
         notes: Vec::new(),
         verdicts: Vec::new(),
         charts: charts(run, analysis),

@@ -186,6 +186,7 @@ impl<'a> PageBuilder<'a> {
             configurations: Vec::new(),
             presets: BTreeMap::new(),
             runs: Vec::new(),
+            explanation: Vec::new(),
             notes: self.notes(),
             charts: pictures.charts(),
             title,

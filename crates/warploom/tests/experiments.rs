@@ -271,6 +271,41 @@ fn runs_that_are_cut_before_their_first_instruction_get_no_advice() {
     assert!(!out.contains("smaller or straighter"), "{out}");
 }
 
+/// Why a row is faster is told below the table, in JSON, and on the page of a folder.
+#[test]
+fn a_comparison_explains_its_fastest_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |args: &str| {
+        let args: Vec<_> = args.split_whitespace().collect();
+        warploom_in(folder.path(), &args)
+    };
+    let compared = "compare vectoradd --size test --vary gpu.max_blocks_per_sm=1,4";
+    let ran = of(&format!("{compared} --explain -o results"));
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let (_, why) = ran.out.split_once("\nwhy\n").expect("an explanation");
+    for told in [
+        "- `max_blocks_per_sm 4` is ",
+        " times faster than `max_blocks_per_sm 1`: ",
+        "For each warp instruction its schedulers spend ",
+        "the bound is",
+        "- Next",
+    ] {
+        assert!(why.contains(told), "{told}: {why}");
+    }
+    assert_eq!(of("report results -o page.html").status, 0);
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("<h3>Why one is faster</h3>"));
+    assert!(!of(compared).out.contains("\nwhy\n"));
+    for refused in [
+        "compare vectoradd nn --size test --explain --vary gpu.sms=1,2",
+        "compare gaussian --size test --explain --sample-error 5% --vary gpu.sms=1,2",
+    ] {
+        let ran = of(refused);
+        assert_eq!(ran.status, 2, "{refused}");
+        assert!(ran.err.contains("--explain"), "{}", ran.err);
+    }
+}
+
 #[test]
 fn a_sampled_comparison_has_margins_and_refuses_what_it_cannot_have() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 mod atomics;
 mod behind;
 mod close;
+mod difference;
 mod growth;
 mod hot_banks;
 mod issued;

@@ -31,8 +31,8 @@ fn a_wider_block_is_advised_where_its_rows_explain_the_transactions() {
     let found = product([16, 16, 1], 2);
     let wider = "Next: launch blocks of 32 x 8 threads instead of 16 x 16, if neighbouring words \
                  belong to neighbouring `threadIdx.x`: a warp then takes words of one row instead \
-                 of 2 (a load takes 2.0 transactions now, some of which remain where rows begin within \
-                 a line or have halos).";
+                 of 2 (a load takes 2.0 transactions now, some of which remain where rows begin \
+                 within a line or have halos).";
     assert_eq!(found.explanation[4], wider);
     assert!(
         !found.advice.join("\n").contains("neighbouring threads"),

@@ -30,6 +30,7 @@ pub(super) fn comparison() -> Comparison {
         max_cycles: None,
         max_launches: None,
         energy: None,
+        explain: false,
         sample_error: None,
     }
 }

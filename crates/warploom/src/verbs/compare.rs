@@ -32,6 +32,7 @@ Examples:
   warploom compare hotspot --vary sm.warp_scheduler=lrr,gto --vary gpu.max_blocks_per_sm=1,2,4
   warploom compare matrixmul --size paper --vary gpu.sms=8,16,32 -o results
   warploom compare bfs --vary gpu.sms=10,15 --columns cycles,speedup,bound
+  warploom compare spmv --vary l1d.sets=16,64 --explain  and why one is faster
   warploom compare bfs --vary gpu.sms=10,15 --energy     power, energy and energy-delay product too
   warploom compare slicer/IMG slicer/NN --alone-cycles 50000 --vary gpu.multiprogram=left-over,even
   warploom compare gaussian --vary sm.warp_scheduler=lrr,gto --sample-error 2%   a part is timed
@@ -69,6 +70,10 @@ pub struct Args {
     /// all combinations run
     #[arg(long, value_name = "KEY=V1,V2,...", value_parser = vary)]
     best: Vec<Vary>,
+    /// Say why the fastest row is faster than the first one: cycles that its schedulers lose, hits,
+    /// traffic, warps on an SM and bounds, with a step
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     workload: WorkloadArgs,
     #[command(flatten)]
@@ -208,6 +213,11 @@ impl Args {
                 "leave one of the two out",
             ),
             (
+                self.explain,
+                "--explain: each row has the cycles of its own timed launches",
+                "compare whole runs, or leave one of the two out",
+            ),
+            (
                 self.energy.given(),
                 "--energy: the parts of the energy are known of timed launches only",
                 "`warploom run --sample-error PERCENT --energy` estimates that of one machine",
@@ -218,6 +228,19 @@ impl Args {
                 "--sample-error cannot be had with {what}\n  = help: {help}"
             ))),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses an explanation of what has no causes of its own.
+    fn refuse_explained(&self) -> Result<(), Failure> {
+        let several = self.targets.len() > 1 || self.mix.given();
+        match self.explain && several {
+            true => Err(Failure::Input(
+                "--explain is for one program: of several at once no cause is known for each\n  \
+                 = help: `warploom run A B --explain` tells what they share"
+                    .to_owned(),
+            )),
+            false => Ok(()),
         }
     }
 
@@ -285,6 +308,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.refuse_nothing_varied()?;
     args.refuse_launches_of_several()?;
     args.refuse_sampled()?;
+    args.refuse_explained()?;
     check_machines(args, &gpu)?;
     let mut inputs = inputs(args)?;
     let others = inputs.split_off(1);
@@ -309,6 +333,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             Some(choice) => Some(choice.of(&spec(&gpu, &[])?)?),
             None => None,
         },
+        explain: args.explain,
         sample_error: args.sample_error,
     };
     columns::check(&args.columns, &comparison.columns())?;

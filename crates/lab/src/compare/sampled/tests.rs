@@ -30,6 +30,7 @@ fn comparison(program: &str, gpu: &str, vary: &[(&str, &[&str])]) -> Comparison 
         max_cycles: None,
         max_launches: None,
         energy: None,
+        explain: false,
         sample_error: Some(0.02),
     }
 }
