@@ -456,6 +456,26 @@ pub(crate) mod tests {
         );
     }
 
+    /// A shade at the edge tells that a table goes on there: it stays, and what covers it scrolls
+    /// away with the table.
+    #[test]
+    fn tables_that_scroll_have_a_shade_at_their_edges() {
+        let text = html("Results", &imprint(), &[page()]);
+        let shades = "var(--edge),transparent) 100% 0/1rem 100% no-repeat scroll";
+        let covers = "var(--paper) 40%,transparent) 100% 0/3rem 100% no-repeat local";
+        assert!(text.contains(shades) && text.contains(covers), "{text}");
+        assert_eq!(text.matches("--edge:").count(), 2, "light and dark");
+    }
+
+    #[test]
+    fn an_explanation_stands_above_the_data() {
+        let text = html("Results", &imprint(), &[page()]);
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+        let sentence = "<li><code>gto</code> is 1.10 times faster than <code>lrr</code>.</li>";
+        assert!(place("<h3>Why one is faster</h3>") < place(sentence));
+        assert!(place(sentence) < place("<h3>Data</h3>"));
+    }
+
     #[test]
     fn pages_are_the_same_twice() {
         let make = || html("Results", &imprint(), &[page(), page()]);
