@@ -8,7 +8,7 @@ use crate::hot_banks::busy;
 use crate::issued::IssuedLine;
 use crate::occupancy::Occupancy;
 use crate::phases::Phases;
-use crate::pipes::UnitUse;
+use crate::pipes::{UnitUse, is_of_units};
 use crate::verdict::{Bound, Evidence};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -112,6 +112,8 @@ pub struct WindowSeries {
     pub end: Vec<u64>,
     /// Utilisation of each part, as a share of what it can do.
     pub utilisation: Vec<Utilisation>,
+    /// Use of the function units and of the load/store units.
+    pub units: Vec<UnitUse>,
     /// Category of the window.
     pub category: Vec<Category>,
     /// Class of the window.
@@ -228,7 +230,7 @@ impl Launches<'_> {
             utilisation,
             utilisation_with_blocks: with_blocks,
             throughput: machine.throughputs(&utilisation, counts),
-            units: UnitUse::new(machine.spec, figures, cycles),
+            units: UnitUse::new(machine.spec, counts, cycles),
             hot_l2_bank: busy(figures),
             bound,
             bound_beside: evidence.second(bound),
@@ -328,13 +330,16 @@ fn together(a: &Figures, b: &Figures) -> Figures {
 
 /// Utilisation, category and class in each window of a series.
 fn windows(machine: &Machine<'_>, series: &Series) -> WindowSeries {
-    let needed = || series.columns.iter().filter(|(name, _)| is_needed(name));
+    let is_read = |name: &str| is_needed(name) || is_of_units(name);
+    let needed = || series.columns.iter().filter(|(name, _)| is_read(name));
     let spans = series.start.iter().zip(&series.end).enumerate();
     let in_window = |(w, (start, end)): (usize, (&u64, &u64))| {
         let counts: Counts = needed().map(|(name, of)| (name.clone(), of[w])).collect();
-        machine.utilisation(end - start, &counts)
+        let cycles = end - start;
+        let units = UnitUse::new(machine.spec, &counts, cycles);
+        (machine.utilisation(cycles, &counts), units)
     };
-    let utilisation: Vec<_> = spans.map(in_window).collect();
+    let (utilisation, units): (Vec<_>, Vec<_>) = spans.map(in_window).unzip();
     WindowSeries {
         window_cycles: series.window_cycles,
         start: series.start.clone(),
@@ -342,5 +347,6 @@ fn windows(machine: &Machine<'_>, series: &Series) -> WindowSeries {
         category: utilisation.iter().map(Category::of).collect(),
         class: utilisation.iter().map(LoadClass::of).collect(),
         utilisation,
+        units,
     }
 }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use warploom_config::{GpuSpec, UnitSpecs};
 use warploom_policy::utilisation::sum;
-use warploom_stats::result::Figures;
+use warploom_stats::result::{Counts, Figures};
 
 /// Shares of the scheduler cycles with a cause, by the part of the SM that warps wait for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -121,8 +121,7 @@ pub struct UnitUse {
 
 impl UnitUse {
     /// The use over `cycles` core cycles.
-    pub(crate) fn new(spec: &GpuSpec, figures: &Figures, cycles: u64) -> Self {
-        let counts = &figures.statistics;
+    pub(crate) fn new(spec: &GpuSpec, counts: &Counts, cycles: u64) -> Self {
         let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let sms = cycles as f64 * f64::from(spec.gpu.sms);
@@ -146,6 +145,18 @@ impl UnitUse {
             transactions_per_cycle: ratio(get("sm.memory_transactions"), busy),
         }
     }
+}
+
+/// True if the use of units follows from a counter.
+pub(crate) fn is_of_units(name: &str) -> bool {
+    let starts = ["sm.ldst_stalls.", "sm.pipe_cycles."];
+    let others = [
+        "sm.active_cycles",
+        "sm.memory_instructions",
+        "sm.memory_transactions",
+        "sm.shared_instructions",
+    ];
+    starts.iter().any(|start| name.starts_with(start)) || others.contains(&name)
 }
 
 /// Pipes of function units, with the units of an SM. The first of equally used ones comes last.

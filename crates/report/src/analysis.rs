@@ -12,7 +12,7 @@ use crate::table::{figures, kernel_figures};
 use sentences::{sentences, wrapped};
 use std::fmt::Write;
 use warploom_analyze::{
-    Analysis, KernelAnalysis, LoadClass, MixExplanation, Part, SHARED_BUSY, Utilisation,
+    Analysis, KernelAnalysis, LoadClass, MixExplanation, Part, SHARED_BUSY, UnitUse, Utilisation,
     WindowSeries, thresholds,
 };
 use warploom_names::{WIDTH, shortened};
@@ -222,11 +222,10 @@ fn over_time(
         "over time, {count} windows of {} cycles{share}",
         grouped(windows.window_cycles)
     );
-    for part in Part::ALL {
-        let values: Vec<_> = windows.utilisation.iter().map(|of| of.of(part)).collect();
+    for (name, values) in lines_of(windows) {
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let means: Vec<_> = values.chunks(together).map(mean).collect();
-        let _ = writeln!(text, "  {:<18}|{}|", label(part), sparkline(&means));
+        let _ = writeln!(text, "  {name:<18}|{}|", sparkline(&means));
     }
     if !with_class {
         text.push('\n');
@@ -243,6 +242,20 @@ fn over_time(
         "  {:<18}|{classes}|\n  (u underutilised, m moderate, S saturated)\n",
         "class"
     );
+}
+
+/// Use of each part and of the units in windows, by their names.
+fn lines_of(windows: &WindowSeries) -> Vec<(&'static str, Vec<f64>)> {
+    let part = |part: &Part| {
+        let values = windows.utilisation.iter().map(|of| of.of(*part));
+        (label(*part), values.collect())
+    };
+    let units = |of: fn(&UnitUse) -> f64| windows.units.iter().map(of).collect();
+    let units = [
+        ("load/store units", units(|of| of.load_store)),
+        ("function units", units(|of| of.function_units)),
+    ];
+    Part::ALL.iter().map(part).chain(units).collect()
 }
 
 const fn initial(class: &LoadClass) -> char {
@@ -401,13 +414,9 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
     );
     let series = analysis.windows.as_ref();
     if let Some(windows) = series.filter(|windows| windows.start.len() > 1) {
-        let line = |part: &Part| LineSeries {
-            name: label(*part).to_owned(),
-            points: steps(
-                &windows.start,
-                &windows.end,
-                windows.utilisation.iter().map(|of| of.of(*part)),
-            ),
+        let line = |(name, values): (&str, Vec<f64>)| LineSeries {
+            name: name.to_owned(),
+            points: steps(&windows.start, &windows.end, values.into_iter()),
             dots: false,
         };
         charts.push(Chart::Lines(LineChart {
@@ -417,7 +426,7 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
                 ..Axis::default()
             },
             y: utilisation_axis(),
-            series: Part::ALL.iter().map(line).collect(),
+            series: lines_of(windows).into_iter().map(line).collect(),
         }));
     }
     charts

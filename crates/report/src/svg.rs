@@ -199,7 +199,9 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<
 
 /// Colour of the nth series of a chart.
 fn series_colour(nth: usize) -> RGBColor {
-    SERIES[nth % SERIES.len()].0
+    let nth = nth % (SERIES.len() + FURTHER.len());
+    let ink = SERIES.iter().chain(&FURTHER).nth(nth);
+    ink.unwrap_or(&SERIES[0]).0
 }
 
 /// Draws title and legend of series with these colours, and returns their height.

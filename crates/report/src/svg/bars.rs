@@ -2,9 +2,9 @@
 
 use super::labels::{LINE, in_lines, most_lines};
 use super::{
-    Area, Drawn, GRID, LABEL, MARGIN, MARKS, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS,
-    bottom_of, head, mark_colour, mark_names, more_title, number, plane_above, text_width, top_of,
-    width_at, words,
+    Area, Drawn, GRID, LABEL, MARGIN, MARKS, Plane, TEXT, WIDTH, X_LABELS, Y_LABELS, bottom_of,
+    head, mark_colour, mark_names, more_title, number, plane_above, series_colour, text_width,
+    top_of, width_at, words,
 };
 use crate::figure::{Axis, BarChart, Mark};
 use plotters::prelude::*;
@@ -108,7 +108,7 @@ pub(super) fn draw(area: &Area<'_>, chart: &BarChart) -> Drawn {
     let mut plane = group_plane(area, chart, below, range.clone())?;
     let width = GROUP / chart.series.len().max(1) as f64;
     for (s, series) in chart.series.iter().enumerate() {
-        let colour = SERIES[s % SERIES.len()].0;
+        let colour = series_colour(s);
         for (g, value) in series.values.iter().enumerate() {
             let Some(value) = value.filter(|value| value.is_finite()) else {
                 continue;

@@ -1,7 +1,7 @@
 //! Charts of lines through points.
 
 use super::{
-    Area, Drawn, GRID, LABEL, NARROW_WIDTH, SERIES, TEXT, head, more_title, number, plane,
+    Area, Drawn, GRID, LABEL, NARROW_WIDTH, TEXT, head, more_title, number, plane, series_colour,
     text_width, top_of, words,
 };
 use crate::figure::{Axis, LineChart};
@@ -68,7 +68,7 @@ pub(super) fn draw(area: &Area<'_>, chart: &LineChart) -> Drawn {
         .y_label_formatter(&|y| number(&chart.y, *y))
         .draw()?;
     for (s, series) in chart.series.iter().enumerate() {
-        let colour = SERIES[s % SERIES.len()].0;
+        let colour = series_colour(s);
         let points: Vec<_> = series.points.iter().map(|&(x, y)| (at(x), y)).collect();
         if series.dots {
             let dot = |point: &(f64, f64)| Circle::new(*point, 4, colour.filled());

@@ -3,8 +3,8 @@
 
 use super::labels::{draw_narrow, more_narrow};
 use super::{
-    Area, Drawn, MARGIN, NARROW_WIDTH, SERIES, TEXT, bottom_of, head, head_height, mark_colour,
-    mark_names, text_width, top_of, words,
+    Area, Drawn, MARGIN, NARROW_WIDTH, TEXT, bottom_of, head, head_height, mark_colour, mark_names,
+    series_colour, text_width, top_of, words,
 };
 use crate::figure::BarChart;
 use plotters::prelude::*;
@@ -83,7 +83,7 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
         for (s, series) in chart.series.iter().enumerate() {
             let value = series.values.get(g).copied().flatten();
             if let Some(value) = value.filter(|value| value.is_finite()) {
-                let colour = SERIES[s % SERIES.len()].0.filled();
+                let colour = series_colour(s).filled();
                 let (left, right) = (at(value).min(start), at(value).max(start));
                 area.draw(&Rectangle::new([(left, y), (right, y + BAR)], colour))?;
                 let shown = if chart.axis.percent {

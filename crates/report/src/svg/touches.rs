@@ -2,8 +2,8 @@
 //! block.
 
 use super::{
-    Area, Drawn, FONT, GRID, HEIGHT, PAPER, SERIES, Shape, TEXT, head, plane, with_dark_colours,
-    words,
+    Area, Drawn, FONT, GRID, HEIGHT, PAPER, Shape, TEXT, head, plane, series_colour,
+    with_dark_colours, words,
 };
 use plotters::prelude::*;
 use warploom_base::Rect;
@@ -104,7 +104,7 @@ fn panel(area: &Area<'_>, map: &TouchMap) -> Drawn {
         .y_label_formatter(&whole)
         .draw()?;
     for nth in 0..map.blocks.len() {
-        let colour = SERIES[nth % SERIES.len()].0;
+        let colour = series_colour(nth);
         for [left, right, top, bottom] in map.edges(nth) {
             let corners = [(left, bottom), (right, top)];
             plane.draw_series([Rectangle::new(corners, colour.mix(0.35).filled())])?;

@@ -106,6 +106,14 @@ fn programs_have_pictures_of_their_own() {
     assert_eq!(titles(&charts), expected.map(|end| format!("{title}{end}")));
     let groups = serde_json::json!(["vectoradd", "spmv", "geometric mean"]);
     assert_eq!(charts[1]["bars"]["groups"], groups);
+    // Where the groups are no programs, the means say what they are over.
+    let (charts, _) = pictures(
+        folder.path(),
+        "[report]\nbaseline = { warp_scheduler = \"lrr\" }\nchart = \"bars\"\nrows = \"sms\"\n\
+         columns = \"warp_scheduler\"\npanels = [\"target\"]\n",
+    );
+    let groups = charts[0]["bars"]["groups"].as_array().unwrap();
+    assert_eq!(groups.last().unwrap(), "geometric mean over gpu.sms");
 }
 
 /// A terminal has the means of many bars instead of them, in the order of the file, with all axes
