@@ -221,7 +221,7 @@ impl Network {
     fn put_in_elsewhere(&mut self, input: usize, packet: Lodged) {
         let (Lodged { id, flits, .. }, store) = (packet, &mut self.store);
         match &mut self.kind {
-            Kind::Random(net) => net.inject(input, id, store),
+            Kind::Random(net) => net.inject(input, packet),
             Kind::Local(net) => net.inject(input, packet),
             Kind::Turns(net) => net.inject(input, id, store),
             Kind::Fly(net) => net.inject(input, (id, flits), store),
@@ -257,7 +257,7 @@ impl Network {
     fn cycle_elsewhere(&mut self) {
         let (store, counted) = (&mut self.store, &mut self.counted);
         match &mut self.kind {
-            Kind::Random(net) => net.cycle(store, &mut counted.counters),
+            Kind::Random(net) => net.cycle(&mut counted.counters),
             Kind::Local(net) => net.cycle(store, counted),
             Kind::Turns(net) => net.cycle(store, counted),
             Kind::Fly(net) => net.cycle(store, &mut counted.counters),
@@ -295,6 +295,7 @@ impl Network {
         match &self.kind {
             Kind::LargeFly(fly) => fly.arrived(index),
             Kind::Local(local) => local.arrived(index),
+            Kind::Random(random) => random.arrived(index),
             _ if self.inside == 0 => 0,
             _ => {
                 let outputs = 64 * index..self.outputs.min(64 * index + 64);

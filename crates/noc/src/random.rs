@@ -5,11 +5,14 @@
 //! 35(12), 1987).
 
 use crate::NocCounters;
-use crate::store::{PacketId, Store};
+use crate::store::{Lodged, PacketId, Store};
 use std::collections::VecDeque;
-use warploom_base::{BitSet, FixedQueue, Rng};
+use warploom_base::{BitSet, FixedQueue, Rng, bits, each_member};
 use warploom_config::NocSpec;
 use warploom_state::{State, Value};
+
+/// Cycle of an event that has no time yet.
+const NEVER: u64 = u64::MAX;
 
 /// An output of the crossbar.
 #[derive(Clone, Debug, Value)]
@@ -18,7 +21,7 @@ struct Output {
     free_at: u64,
     /// Packets on the way or waiting, each with the cycle of its arrival.
     packets: VecDeque<(u64, PacketId)>,
-    /// Number of heads seen in this cycle that want the output.
+    /// Number of heads seen in this cycle that want the output; 0 between cycles.
     wanting: u32,
     /// Input of one of those heads, each with the same probability.
     chosen: u32,
@@ -31,12 +34,16 @@ pub(crate) struct RandomCrossbar {
     /// Cycles from the last flit to the arrival of the packet, less one.
     extra_cycles: u64,
     #[state(each)]
-    inputs: Box<[FixedQueue<PacketId>]>,
+    inputs: Box<[FixedQueue<Lodged>]>,
     /// Cycle from which an input can be connected again, by input.
     input_free_at: Box<[u64]>,
     /// Inputs that have packets.
     waiting: BitSet,
     outputs: Box<[Output]>,
+    /// Cycle in which the first packet of an output arrives, by output; [`NEVER`] if it has none.
+    arrives_at: Box<[u64]>,
+    /// Outputs that a head wants in this cycle; none between cycles.
+    wanted: BitSet,
     rng: Rng,
     now: u64,
 }
@@ -56,6 +63,8 @@ impl RandomCrossbar {
             input_free_at: vec![0; inputs].into(),
             waiting: BitSet::new(inputs),
             outputs: vec![output; outputs].into(),
+            arrives_at: vec![NEVER; outputs].into(),
+            wanted: BitSet::new(outputs),
             rng: Rng::new(seed),
             now: 0,
         }
@@ -66,81 +75,74 @@ impl RandomCrossbar {
         !self.inputs[input].is_full()
     }
 
-    pub(crate) fn inject(&mut self, input: usize, id: PacketId, _store: &mut Store) {
-        self.inputs[input].push(id);
+    pub(crate) fn inject(&mut self, input: usize, packet: Lodged) {
+        self.inputs[input].push(packet);
         self.waiting.insert(input);
     }
 
-    pub(crate) fn cycle(&mut self, store: &mut Store, counters: &mut NocCounters) {
-        self.request(store, counters);
-        let mut from = 0;
-        while let Some(input) = self.waiting.at_or_after(from) {
-            from = input + 1;
-            if self.is_chosen(input, store) {
-                self.connect(input, store, counters);
-            }
-        }
+    pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
+        self.request(counters);
+        each_member!(self.wanted, output => {
+            self.connect(output, counters);
+        });
         self.now += 1;
     }
 
     /// Collects the requests of heads. Each output chooses one of its requesters by reservoir
     /// sampling.
-    fn request(&mut self, store: &Store, counters: &mut NocCounters) {
-        for output in &mut self.outputs {
-            output.wanting = 0;
-        }
-        let mut from = 0;
-        while let Some(input) = self.waiting.at_or_after(from) {
-            from = input + 1;
-            if self.input_free_at[input] > self.now {
-                continue;
+    fn request(&mut self, counters: &mut NocCounters) {
+        each_member!(self.waiting, input => {
+            if self.input_free_at[input] <= self.now
+                && let Some(head) = self.inputs[input].front()
+            {
+                let number = usize::from(head.output);
+                let output = &mut self.outputs[number];
+                if output.free_at > self.now || output.packets.len() == self.output_room {
+                    counters.conflicts += u64::from(output.free_at > self.now);
+                } else {
+                    output.wanting += 1;
+                    counters.conflicts += u64::from(output.wanting > 1);
+                    if output.wanting == 1 || self.rng.below(output.wanting) == 0 {
+                        output.chosen = input as u32;
+                    }
+                    self.wanted.insert(number);
+                }
             }
-            let Some(&id) = self.inputs[input].front() else {
-                continue;
-            };
-            let output = &mut self.outputs[store.header(id).output as usize];
-            if output.free_at > self.now || output.packets.len() == self.output_room {
-                counters.conflicts += u64::from(output.free_at > self.now);
-                continue;
-            }
-            output.wanting += 1;
-            counters.conflicts += u64::from(output.wanting > 1);
-            if output.wanting == 1 || self.rng.below(output.wanting) == 0 {
-                output.chosen = input as u32;
-            }
-        }
+        });
     }
 
-    /// True if the head of an input was chosen by its output.
-    fn is_chosen(&self, input: usize, store: &Store) -> bool {
-        self.inputs[input].front().is_some_and(|id| {
-            let output = &self.outputs[store.header(*id).output as usize];
-            output.wanting > 0 && output.chosen as usize == input
-        })
-    }
-
-    /// Sends the head of an input to its output.
-    fn connect(&mut self, input: usize, store: &Store, counters: &mut NocCounters) {
-        let Some(id) = self.inputs[input].pop() else {
+    /// Sends the head of the input that an output has chosen.
+    fn connect(&mut self, number: usize, counters: &mut NocCounters) {
+        self.wanted.remove(number);
+        let output = &mut self.outputs[number];
+        output.wanting = 0;
+        let input = output.chosen as usize;
+        let Some(packet) = self.inputs[input].pop() else {
             return;
         };
         if self.inputs[input].is_empty() {
             self.waiting.remove(input);
         }
-        let packet = store.header(id);
-        let flits = u64::from(packet.flits);
-        let output = &mut self.outputs[packet.output as usize];
-        output.wanting = 0;
-        output.free_at = self.now + flits;
-        self.input_free_at[input] = self.now + flits;
-        let arrives = self.now + flits + self.extra_cycles;
-        output.packets.push_back((arrives, id));
-        counters.flits += flits;
+        let free_at = self.now + u64::from(packet.flits);
+        output.free_at = free_at;
+        self.input_free_at[input] = free_at;
+        let arrives = free_at + self.extra_cycles;
+        output.packets.push_back((arrives, packet.id));
+        let first = &mut self.arrives_at[number];
+        *first = arrives.min(*first);
+        counters.flits += u64::from(packet.flits);
         counters.bytes += u64::from(packet.bytes);
     }
 
     pub(crate) fn skip(&mut self, cycles: u64) {
         self.now += cycles;
+    }
+
+    /// Outputs from 64 x `index` on at which a packet waits, one bit each.
+    #[inline]
+    pub(crate) fn arrived(&self, index: usize) -> u64 {
+        let outputs = self.arrives_at[64 * index..].iter().take(64);
+        bits(outputs.map(|arrives| *arrives <= self.now))
     }
 
     #[inline]
@@ -152,6 +154,9 @@ impl RandomCrossbar {
     #[inline]
     pub(crate) fn pop(&mut self, output: usize, _store: &mut Store) -> Option<PacketId> {
         self.front(output)?;
-        self.outputs[output].packets.pop_front().map(|(_, id)| id)
+        let packets = &mut self.outputs[output].packets;
+        let id = packets.pop_front().map(|(_, id)| id);
+        self.arrives_at[output] = packets.front().map_or(NEVER, |(arrives, _)| *arrives);
+        id
     }
 }

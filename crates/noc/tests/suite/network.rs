@@ -93,6 +93,36 @@ fn what_stays_full_does() {
     }
 }
 
+/// The outputs at which packets have arrived are those that have a front, whatever was taken before.
+#[test]
+fn arrived_are_outputs_with_a_front() {
+    for kind in KINDS {
+        let (mut net, mut rng) = (Network::new(&spec(kind), 70, 70, 1), Rng::new(3));
+        let (mut with, mut without) = (0, 0);
+        for _ in 0..300 {
+            for _ in 0..20 {
+                let (input, output) = (rng.below(70) as usize, rng.below(70) as usize);
+                let bytes = 32 + 32 * rng.below(3);
+                if net.can_inject(input, bytes) {
+                    net.inject(input, output, packet(0), bytes);
+                }
+            }
+            net.cycle();
+            let mut arrived = Vec::new();
+            each_member!(net.arrived(), output => {
+                arrived.push(output);
+            });
+            let fronts = (0..70).filter(|output| net.front(*output).is_some());
+            assert_eq!(arrived, fronts.collect::<Vec<_>>(), "{kind:?}");
+            (with, without) = (with + arrived.len(), without + 70 - arrived.len());
+            for output in arrived.into_iter().filter(|_| rng.below(3) > 0) {
+                net.pop(output);
+            }
+        }
+        assert!(with.min(without) > 1_000, "{kind:?}: {with}, {without}");
+    }
+}
+
 #[test]
 fn latency_without_contention() {
     // Crossbars: flits, then hop_cycles - 1 more.
