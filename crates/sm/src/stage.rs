@@ -94,17 +94,21 @@ pub struct StageRegisters {
     held: u64,
     /// Byte per pipe: what reaches 128 with as many instructions as its register has places.
     rest: u64,
-    /// None has more than two places, which all share: `wide` is not in use.
+    /// None has more than [`NARROW`] places, which all share: `wide` is not in use.
     narrow: bool,
+    /// Narrow, and one has more than two places.
+    deep: bool,
     /// Each scheduler has a place of its own.
     split: bool,
     /// Something came or went since the last `note_unchanged`.
     changed: bool,
     registers: [Register; PIPES],
+    /// The third and the fourth instruction of each register, where registers are deep.
+    behind: [Register; PIPES],
     wide: Wide,
 }
 
-/// The first two instructions of a register.
+/// Two instructions of a register, one issued after the other.
 #[derive(Clone, Copy, Debug, Value)]
 struct Register {
     /// The instruction issued first.
@@ -113,7 +117,42 @@ struct Register {
     second: Issued,
 }
 
-/// State of registers with more than two places, or with a place for each sub-core.
+impl Register {
+    /// Puts an instruction before the oldest one, if it was issued earlier. Returns the later of
+    /// both.
+    #[inline(always)]
+    fn put_oldest(&mut self, issued: Issued) -> Issued {
+        let oldest = self.oldest;
+        self.oldest = oldest.min(issued);
+        oldest.max(issued)
+    }
+
+    /// The same for the second instruction.
+    #[inline(always)]
+    fn put_second(&mut self, issued: Issued) -> Issued {
+        let second = self.second;
+        self.second = second.min(issued);
+        second.max(issued)
+    }
+
+    /// Takes out the oldest instruction, whose place the second one takes.
+    #[inline(always)]
+    fn take_oldest(&mut self) -> Issued {
+        let second = std::mem::replace(&mut self.second, EMPTY);
+        std::mem::replace(&mut self.oldest, second)
+    }
+}
+
+/// No instructions.
+const NOTHING: Register = Register {
+    oldest: EMPTY,
+    second: EMPTY,
+};
+
+/// Most places of a narrow register.
+const NARROW: u32 = 4;
+
+/// State of registers with more places than a narrow one, or with a place for each sub-core.
 #[derive(Clone, Debug, State)]
 struct Wide {
     /// By pipe: first place of its register. The places in use come first.
@@ -136,17 +175,16 @@ impl StageRegisters {
             places += width as u16;
             rest += ONE[pipe] * u64::from(128 - width);
         }
-        let empty = Register {
-            oldest: EMPTY,
-            second: EMPTY,
-        };
+        let narrow = subs.is_none() && widths.iter().all(|width| *width <= NARROW);
         Self {
             held: 0,
             rest,
-            narrow: subs.is_none() && widths.iter().all(|width| *width <= 2),
+            narrow,
+            deep: narrow && widths.iter().any(|width| *width > 2),
             split: subs.is_some(),
             changed: false,
-            registers: [empty; PIPES],
+            registers: [NOTHING; PIPES],
+            behind: [NOTHING; PIPES],
             wide: Wide {
                 first,
                 places: vec![EMPTY; usize::from(places)].into(),
@@ -201,7 +239,7 @@ impl StageRegisters {
         self.changed = false;
     }
 
-    /// No register has more than two places, which all share.
+    /// No register has more than [`NARROW`] places, which all share.
     pub fn is_narrow(&self) -> bool {
         self.narrow
     }
@@ -222,10 +260,14 @@ impl StageRegisters {
     pub fn push_narrow(&mut self, pipe: usize, issued: Issued) {
         debug_assert!(self.narrow && !self.is_full(pipe, 0), "{issued:?}");
         self.changed = true;
-        let register = &mut self.registers[pipe % PIPES];
-        let oldest = register.oldest;
-        register.oldest = oldest.min(issued);
-        register.second = oldest.max(issued);
+        let mut last = self.registers[pipe % PIPES].put_oldest(issued);
+        if self.deep {
+            last = self.registers[pipe % PIPES].put_second(last);
+            last = self.behind[pipe % PIPES].put_oldest(last);
+            self.behind[pipe % PIPES].second = last;
+        } else {
+            self.registers[pipe % PIPES].second = last;
+        }
         self.held += ONE[pipe % PIPES];
     }
 
@@ -295,7 +337,12 @@ impl StageRegisters {
         self.held -= ONE[pipe % PIPES];
         let register = &mut self.registers[pipe % PIPES];
         debug_assert!(self.narrow && register.oldest == issued, "not the oldest");
-        register.oldest = std::mem::replace(&mut register.second, EMPTY);
+        register.oldest = register.second;
+        register.second = if self.deep {
+            self.behind[pipe % PIPES].take_oldest()
+        } else {
+            EMPTY
+        };
     }
 
     /// The last instruction comes to the place of one that is taken.
@@ -323,7 +370,7 @@ impl StageRegisters {
 
 #[cfg(test)]
 mod tests {
-    use super::{Issued, StageRegisters, bit_of, pipe_of_bit, tops};
+    use super::{Issued, NARROW, StageRegisters, bit_of, pipe_of_bit, tops};
     use crate::flight::FlightId;
     use crate::prepared_kernel::Pipe;
 
@@ -375,7 +422,7 @@ mod tests {
                         sorted.sort_unstable();
                     }
                     1 | 2 if !sorted.is_empty() => {
-                        let is_first = choice == 1 || width <= 2;
+                        let is_first = choice == 1 || width <= NARROW as usize;
                         let at = if is_first { 0 } else { sorted.len() - 1 };
                         register.take(2, issued(sorted.remove(at), 0));
                     }
@@ -392,7 +439,7 @@ mod tests {
 
     #[test]
     fn the_oldest_is_the_first_of_a_sorted_list() {
-        (1..=3).for_each(compare_with_a_list);
+        (1..=5).for_each(compare_with_a_list);
     }
 
     #[test]
