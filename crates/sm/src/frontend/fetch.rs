@@ -24,8 +24,11 @@ impl Sm {
         let mut left = self.front.per_cycle;
         while left != 0 {
             self.decode();
-            self.fetch(now);
             left -= 1;
+            if !self.fetch(now) {
+                // Further steps would find nothing to do either.
+                break;
+            }
         }
         if self.front.stream_moves() {
             self.prefetch_code(now);
@@ -81,8 +84,9 @@ impl Sm {
         self.warps.refresh(slot, prepared);
     }
 
-    /// Fetches for one warp. Follows `decode`, which has emptied the fetch buffer.
-    fn fetch(&mut self, now: Cycle) {
+    /// Fetches for one warp. Follows `decode`, which has emptied the fetch buffer. Returns false if
+    /// no warp wanted to fetch and no line had come for one.
+    fn fetch(&mut self, now: Cycle) -> bool {
         while let Some(reply) = self.front.l1i.next_ready() {
             if reply.token == NOBODY {
                 continue;
@@ -94,20 +98,21 @@ impl Sm {
             if self.warps.running() >> slot & 1 != 0 {
                 self.front.buffer = Some((WarpSlot::new(slot), self.warps.track[slot].fetch_pc));
             }
-            return;
+            return true;
         }
         let last = self.front.last.index();
         let Some(slot) = Slots::from(self.wanting_fetch()).next_after(last) else {
             if self.warps.to_reclaim() != 0 {
                 self.reclaim_warps(now, !0);
             }
-            return;
+            return false;
         };
         if self.warps.to_reclaim() != 0 {
             self.reclaim_warps(now, turn(last, slot));
         }
         self.front.last = WarpSlot::new(slot);
         self.fetch_for(now, slot);
+        true
     }
 
     /// Fetches the next instructions of the warp in `slot`.
