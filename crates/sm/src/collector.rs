@@ -240,8 +240,12 @@ impl Collectors {
             let words = if PLAIN { 1 } else { self.words };
             self.ready[..words].copy_from_slice(&self.taken[..words]);
             self.reads.serve_all()
+        } else if self.reads.banks() == 0 {
+            0
+        } else if self.style == ModelStyle::V3 {
+            self.read_one_each::<PLAIN>(nth)
         } else {
-            self.read_some(nth)
+            self.read_open()
         };
         let waited = self.reads.count();
         BankReads { served, waited }
@@ -249,17 +253,26 @@ impl Collectors {
 
     /// Banks that are not written serve their oldest read.
     #[inline(never)]
-    fn read_some(&mut self, nth: u64) -> u64 {
-        let (square, style) = (self.square, self.style);
+    fn read_open(&mut self) -> u64 {
+        let (collectors, ready) = (&mut self.collectors, &mut self.ready);
+        let all = |_, banks| banks;
+        self.reads
+            .serve::<false>(collectors, !self.written, all, |at, bit| {
+                ready[at / WORD % WORDS] |= bit;
+            })
+    }
+
+    /// Banks that are not written serve their oldest read, as far as 3.2.2 chooses them: one for
+    /// each collector.
+    #[inline(always)]
+    fn read_one_each<const PLAIN: bool>(&mut self, nth: u64) -> u64 {
+        let square = self.square;
         let first = remainder(nth, square.into()) as u32;
-        let granted = |collector: u16, banks| match style {
-            ModelStyle::V3 => granted(banks, collector.into(), first, square),
-            ModelStyle::V4 => banks,
-        };
+        let one = |collector: u16, banks| granted(banks, collector.into(), first, square);
         let (collectors, ready) = (&mut self.collectors, &mut self.ready);
         self.reads
-            .serve(collectors, !self.written, granted, |index, has_all| {
-                ready[index / WORD % WORDS] |= u64::from(has_all) << (index % WORD);
+            .serve::<true>(collectors, !self.written, one, |at, bit| {
+                ready[if PLAIN { 0 } else { at / WORD % WORDS }] |= bit;
             })
     }
 }

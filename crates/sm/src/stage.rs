@@ -143,7 +143,7 @@ impl Register {
     }
 }
 
-/// No instructions.
+/// Two places without instructions.
 const NOTHING: Register = Register {
     oldest: EMPTY,
     second: EMPTY,

@@ -146,7 +146,11 @@ impl Sm {
 
     /// The pipes whose registers behind the collectors are full for any sub-core, as a mask of
     /// their [`bit_of`].
+    #[inline]
     fn full_anywhere(&self) -> u64 {
+        if !self.sub_cores {
+            return self.collectors.output.full(0);
+        }
         let sub_cores = (0..self.schedulers.len()).map(|s| self.sub_core(s));
         sub_cores.fold(0, |all, sub| all | self.collectors.output.full(sub))
     }

@@ -54,6 +54,8 @@ pub struct Warps {
     pub loads_shared: Slots,
     /// Warps that wait at a block barrier.
     pub at_barrier: Slots,
+    /// Warps that waited at a block barrier when they were counted last, and their number.
+    counted_at_barrier: (Slots, u32),
     /// Warps that wait at a fence.
     pub fenced: Slots,
     /// Warps that wait for an atomic.
@@ -103,6 +105,7 @@ impl Warps {
             fetching: Slots::default(),
             flush: Slots::default(),
             at_barrier: Slots::default(),
+            counted_at_barrier: (Slots::default(), 0),
             fenced: Slots::default(),
             atomic: Slots::default(),
             clear: Slots::default(),
@@ -130,6 +133,17 @@ impl Warps {
     #[inline]
     pub fn waiting(&self) -> WarpMask {
         self.at_barrier | self.fenced | self.atomic | self.done
+    }
+
+    /// Number of warps that wait at a block barrier. They are counted anew only after a change:
+    /// many hosts count bits in a dozen instructions.
+    #[inline]
+    pub fn count_at_barrier(&mut self) -> u32 {
+        if self.counted_at_barrier.0 != self.at_barrier {
+            let warps = self.at_barrier.mask().count_ones();
+            self.counted_at_barrier = (self.at_barrier, warps);
+        }
+        self.counted_at_barrier.1
     }
 
     /// True if the warp in `slot` waits for one of these.

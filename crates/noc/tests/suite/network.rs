@@ -93,7 +93,7 @@ fn what_stays_full_does() {
     }
 }
 
-/// The outputs at which packets have arrived are those that have a front, whatever was taken before.
+/// The outputs at which packets have arrived are those that have a front, after any takes.
 #[test]
 fn arrived_are_outputs_with_a_front() {
     for kind in KINDS {

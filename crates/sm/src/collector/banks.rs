@@ -1,6 +1,6 @@
 //! Banks of the register file, and reads that wait for them.
 
-use super::sets::{COLLECTORS, Collector};
+use super::sets::{COLLECTORS, Collector, WORD};
 use warploom_policy::WarpMask;
 use warploom_state::State;
 
@@ -167,18 +167,20 @@ impl WaitingReads {
     }
 
     /// Lets each of the `open` banks serve its oldest read. Of the banks that could serve a
-    /// collector, only those that `granted` returns do. Tells `has_all` of every collector whether
-    /// it has all its operands now. Returns the number of reads that were served.
-    #[inline]
-    pub(super) fn serve(
+    /// collector, only those that `granted` returns do: at most one where `ONE` says so. Calls
+    /// `ready` with each collector, and with its bit in its word if it has all its operands then,
+    /// else with 0. Returns the number of reads that were served.
+    #[inline(always)]
+    pub(super) fn serve<const ONE: bool>(
         &mut self,
         collectors: &mut [Collector; COLLECTORS],
         mut open: u64,
         granted: impl Fn(u16, u64) -> u64,
-        mut has_all: impl FnMut(usize, bool),
+        mut ready: impl FnMut(usize, u64),
     ) -> u64 {
-        let (mut kept, mut served) = (0, 0);
-        (self.banks, self.contested) = (0, 0);
+        let (mut kept, mut served, mut collectors_served) = (0, 0_u64, 0);
+        // In local variables, because each turn would store them in memory.
+        let (mut banks, mut contested) = (0, 0);
         for place in 0..self.len {
             let index = self.line[place % COLLECTORS];
             let c = &mut collectors[usize::from(index) % COLLECTORS];
@@ -186,20 +188,27 @@ impl WaitingReads {
             let got = granted(c.number, wanted & open);
             open &= !wanted;
             served |= got;
+            collectors_served += u64::from(got != 0);
             let mut left = wanted & !got;
             if c.depth > 0 {
                 left |= self.bring_up(index, got, &mut c.depth);
-                self.contested |= self.further[usize::from(index)][0];
+                contested |= self.further[usize::from(index)][0];
             }
-            self.contested |= left & self.banks;
-            self.banks |= left;
+            contested |= left & banks;
+            banks |= left;
             c.wants = left;
             self.line[kept % COLLECTORS] = index;
             kept += usize::from(left != 0);
-            has_all(index.into(), left == 0);
+            let index = usize::from(index);
+            ready(index, u64::from(left == 0) << (index % WORD));
         }
+        (self.banks, self.contested) = (banks, contested);
         self.len = kept;
-        let served = u64::from(served.count_ones());
+        // Many hosts count bits in a dozen instructions.
+        let served = match ONE {
+            true => collectors_served,
+            false => u64::from(served.count_ones()),
+        };
         self.count -= served;
         served
     }

@@ -117,6 +117,7 @@ impl Sm {
     }
 
     /// Notes that an instruction has sent all its transactions.
+    #[inline(always)]
     pub(super) fn end_sending(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
         self.ldst.lists.give(inst.list);

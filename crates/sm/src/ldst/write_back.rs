@@ -117,13 +117,24 @@ impl Sm {
     }
 
     /// Notes that an asynchronous copy of the warp at `slot` has ended, if the instruction is one.
+    #[inline(always)]
     fn copy_arrived(&mut self, id: MemId, slot: usize) {
-        let inst = self.ldst.insts[id.0];
-        if inst.path == Path::Bulk {
+        let MemInst { path, copy, .. } = self.ldst.insts[id.0];
+        if copy.is_some() || path == Path::Bulk {
+            self.end_copy(id, slot);
+        }
+    }
+
+    /// Notes that an asynchronous copy of the warp at `slot` has ended.
+    #[cold]
+    #[inline(never)]
+    fn end_copy(&mut self, id: MemId, slot: usize) {
+        let MemInst { path, copy, .. } = self.ldst.insts[id.0];
+        if path == Path::Bulk {
             self.complete_bulk(id);
         }
         let groups = &mut self.warps.copies[slot];
-        match (inst.copy, inst.path) {
+        match (copy, path) {
             (None, _) => {}
             (Some(group), Path::Bulk) => groups.bulk.arrived(group),
             (Some(group), _) => groups.copies.arrived(group),

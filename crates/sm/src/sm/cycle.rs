@@ -132,11 +132,8 @@ impl Sm {
         if self.holds_warps() {
             self.counters.active_cycles += cycles;
             self.counters.resident_warp_cycles += cycles * u64::from(self.warps.resident);
-            let waiting = self.warps.at_barrier;
-            if !waiting.is_empty() {
-                let warps = waiting.mask().count_ones();
-                self.counters.barrier_warp_cycles += cycles * u64::from(warps);
-            }
+            let waiting = u64::from(self.warps.count_at_barrier());
+            self.counters.barrier_warp_cycles += cycles * waiting;
         } else {
             self.counters.inactive_slots += cycles * self.schedulers.len() as u64;
         }
@@ -204,7 +201,7 @@ impl Sm {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn read_operands_for_port(&mut self, port: u32) {
         let steps = u64::from(self.collector_steps);
         let ports = u64::from(self.mem_unit_ports);
