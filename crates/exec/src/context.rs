@@ -68,6 +68,15 @@ impl LaunchContext {
         }
     }
 
+    /// The launch with code in which values that are the same for all its threads are constants.
+    /// The second result is true if no thread then reads a register before it has written it, so
+    /// that warps may [begin](crate::WarpState::begin) with any contents. `None` if this takes more
+    /// time than it saves, or if instructions read registers of lanes that do not execute them.
+    pub fn folded(&self) -> Option<(Self, bool)> {
+        let folded = crate::fold::folded(self, self.grid().count())?;
+        Some((folded.ctx, folded.writes_first))
+    }
+
     /// The launch with other code of the same length.
     pub(crate) fn with_code(launch: KernelLaunch, code: Vec<Decoded>) -> Self {
         Self {

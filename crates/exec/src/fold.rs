@@ -110,7 +110,7 @@ fn keeps_to_its_lanes(decoded: &Decoded) -> bool {
         || is_in_row(decoded.inst.op)
         || matches!(
             decoded.inst.op,
-            Op::Atom(..) | Op::Membar(_) | Op::Tex { .. }
+            Op::Atom(..) | Op::Membar(_) | Op::Prefetch(_) | Op::Tex { .. }
         )
 }
 

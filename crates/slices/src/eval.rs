@@ -40,6 +40,8 @@ pub enum Outcome {
 pub struct Predictor {
     slices: Arc<Slices>,
     launch: LaunchContext,
+    /// Whether registers have to be zero at the start of a warp.
+    clears: bool,
     block: BlockState,
     warp: WarpState,
     log: WriteLog,
@@ -51,8 +53,11 @@ impl Predictor {
     /// Combines the slices of a kernel with one of its launches.
     pub fn new(slices: Arc<Slices>, launch: &LaunchContext) -> Self {
         let program = Arc::new(slices.program.clone());
+        let launch = launch.with_program(program);
+        let (launch, writes_first) = launch.folded().unwrap_or((launch, false));
         Self {
-            launch: launch.with_program(program),
+            launch,
+            clears: !writes_first,
             slices,
             block: BlockState::new(),
             warp: WarpState::new(),
@@ -83,7 +88,7 @@ impl Predictor {
         report: impl FnMut(Record<'_>),
     ) -> Result<Outcome, Fault> {
         self.block.reset(&self.launch, ctaid);
-        self.warp.reset(&self.launch, &self.block, warp);
+        self.warp.begin(&self.launch, warp, self.clears);
         self.execute(report)
     }
 

@@ -9,6 +9,7 @@ use crate::binary::Slices;
 use crate::eval::{Outcome, Predictor, Record};
 use crate::pitch;
 use crate::rects::{BlockTrace, Touched};
+use crate::runs::BlockRuns;
 use std::sync::Arc;
 use warploom_base::{Dim3, Rect, lanes_of};
 use warploom_exec::{Fault, LaunchContext};
@@ -43,6 +44,11 @@ impl Array {
         Rect::line(column.div_euclid(LINE_BYTES as i64) as i32, row as i32)
     }
 
+    /// Returns whether each line of the array is one of memory: its rows are whole lines.
+    fn has_whole_lines(&self) -> bool {
+        self.pitch.is_none_or(|pitch| pitch % LINE_BYTES == 0)
+    }
+
     /// Returns the distance in bytes of an address from the first cache line of the array.
     #[inline]
     pub(crate) fn offset(&self, address: u64) -> i64 {
@@ -62,6 +68,8 @@ pub struct Footprints {
     known: usize,
     /// The accesses of the current block.
     trace: BlockTrace,
+    /// The executions of the block that was asked for last.
+    runs: BlockRuns,
 }
 
 impl Footprints {
@@ -88,6 +96,7 @@ impl Footprints {
         Ok(Self {
             known: array_of.iter().flatten().count(),
             trace: BlockTrace::new(array_of.len()),
+            runs: BlockRuns::default(),
             predictor,
             arrays,
             array_of,
@@ -142,12 +151,15 @@ impl Footprints {
         warp: u32,
         add: fn(&mut BlockTrace, &Record<'_>, u32),
     ) -> Result<Outcome, Fault> {
-        let (trace, array_of) = (&mut self.trace, &self.array_of);
-        self.predictor.run(ctaid, warp, |record| {
-            if array_of[record.access].is_some() {
-                add(trace, &record, warp);
-            }
-        })
+        let Self {
+            predictor,
+            array_of,
+            trace,
+            runs,
+            ..
+        } = self;
+        let of = (ctaid, warp);
+        runs.replay(predictor, array_of, of, |record| add(trace, &record, warp))
     }
 
     /// Reports the cache lines that one warp of a block touches, in the order of lanes; a line that
@@ -162,19 +174,38 @@ impl Footprints {
         warp: u32,
         mut report: impl FnMut(usize, Rect),
     ) -> Result<Outcome, Fault> {
-        let (arrays, array_of) = (&self.arrays, &self.array_of);
-        self.predictor.run(ctaid, warp, |record: Record<'_>| {
+        let Self {
+            predictor,
+            array_of,
+            arrays,
+            runs,
+            ..
+        } = self;
+        let of = (ctaid, warp);
+        runs.replay(predictor, array_of, of, |record| {
             if let Some(array) = array_of[record.access] {
-                let mut last = None;
-                for lane in lanes_of(record.lanes) {
-                    let line = arrays[array].line(record.addresses[lane]);
-                    if last != Some(line) {
-                        report(array, line);
-                        last = Some(line);
-                    }
-                }
+                each_line(&arrays[array], &record, |line| report(array, line));
             }
         })
+    }
+}
+
+/// Calls `f` with the lines of an array that an access touches, in the order of lanes. A line that
+/// lanes touch one after the other comes once.
+fn each_line(array: &Array, record: &Record<'_>, mut f: impl FnMut(Rect)) {
+    let mut last: Option<(u64, Rect)> = None;
+    for lane in lanes_of(record.lanes) {
+        let address = record.addresses[lane];
+        let number = address / LINE_BYTES;
+        // A row of whole lines begins where a line of memory begins.
+        if array.has_whole_lines() && last.is_some_and(|(before, _)| before == number) {
+            continue;
+        }
+        let line = array.line(address);
+        if last.is_none_or(|(_, before)| before != line) {
+            f(line);
+        }
+        last = Some((number, line));
     }
 }
 

@@ -22,6 +22,7 @@ mod pitch;
 mod rects;
 mod region;
 mod regular;
+mod runs;
 mod touch_check;
 
 pub use access::{Access, Coverage, reason};

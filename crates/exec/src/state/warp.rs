@@ -91,7 +91,7 @@ impl WarpState {
     }
 
     /// Resets the state, but leaves any contents in registers unless it `clears`.
-    pub(crate) fn begin(&mut self, ctx: &KernelLaunch, warp_index: u32, clears: bool) {
+    pub fn begin(&mut self, ctx: &KernelLaunch, warp_index: u32, clears: bool) {
         // One slot more than the code uses, so that a 64-bit view of any slot stays inside.
         let slots = ctx.program.reg_slots as usize + 1;
         let preds = ctx.program.preds as usize;

@@ -216,3 +216,34 @@ fn columns_count_the_lines_of_memory() {
     let expected = [(0, 0), (0, 0), (1, 0), (0, 1), (0, 1)];
     assert_eq!(lines, expected.map(|(x, y)| Rect::line(x, y)));
 }
+
+/// Rectangles and lines follow from the same executions of a block's warps, whatever was asked for
+/// before.
+#[test]
+fn results_do_not_depend_on_what_was_asked_for_before() {
+    let body = at_place("st.global.u32 [%rd12], %r12; ld.global.u32 %r13, [%rd11];");
+    let program = kernel(&ptx(&body));
+    let (grid, block) = (Dim3::new(4, 2, 1), Dim3::new(32, 4, 1));
+    let bench = Bench::new(&program, grid, block, &[128, 0, 0], 1);
+    let fresh = || {
+        let slices = Arc::new(Slices::new(&program));
+        Footprints::new(slices, &bench.launch, 5).expect("no fault")
+    };
+    let lines = |footprints: &mut Footprints, at: Dim3, warp| {
+        let mut found = Vec::new();
+        let report = |array, line: Rect| found.push((array, line.x, line.y));
+        let outcome = footprints.warp_lines(at, warp, report);
+        (outcome.expect("no fault"), found)
+    };
+    let mut used = fresh();
+    for x in [0, 1, 0, 3] {
+        let at = Dim3::new(x, 1, 0);
+        for warp in [3, 0, 2, 3] {
+            let expected = lines(&mut fresh(), at, warp);
+            assert!(!expected.1.is_empty());
+            assert_eq!(lines(&mut used, at, warp), expected);
+        }
+        assert_eq!(used.rects(at), fresh().rects(at));
+        assert_eq!(lines(&mut used, at, 1), lines(&mut fresh(), at, 1));
+    }
+}
