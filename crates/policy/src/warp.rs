@@ -265,11 +265,17 @@ pub trait WarpScheduler: State + Send {
         true
     }
 
-    /// True if the policy takes a warp of its scheduler for critical: its block waits for it.
-    /// Called for accesses of the SM's data cache, if the cache's replacement policy prefers the
-    /// lines of critical warps. The answer may depend on issues, starts, exits and the view alone,
-    /// since skipped cycles are told late.
-    fn is_critical(&self, _view: &WarpView<'_>, _warp: WarpSlot) -> bool {
+    /// Criticality of a warp of the scheduler: how long its block waits for it, in a unit of the
+    /// policy. Asked for accesses of the SM's data cache, if the cache's replacement policy prefers
+    /// the lines of critical warps. The answer may depend on issues, starts and exits alone, since
+    /// skipped cycles are told late.
+    fn criticality(&self, _warp: WarpSlot) -> u64 {
+        0
+    }
+
+    /// True if a warp of this criticality is critical in its block, whose warps, itself included,
+    /// have those of `block`. The warps of a block have several schedulers.
+    fn is_critical(&self, _own: u64, _block: &mut dyn Iterator<Item = u64>) -> bool {
         false
     }
 
@@ -541,8 +547,12 @@ impl WarpScheduler for WarpPolicy {
         of_policy!(self, p => p.allocates(warp))
     }
 
-    fn is_critical(&self, view: &WarpView<'_>, warp: WarpSlot) -> bool {
-        of_policy!(self, p => p.is_critical(view, warp))
+    fn criticality(&self, warp: WarpSlot) -> u64 {
+        of_policy!(self, p => p.criticality(warp))
+    }
+
+    fn is_critical(&self, own: u64, block: &mut dyn Iterator<Item = u64>) -> bool {
+        of_policy!(self, p => p.is_critical(own, block))
     }
 
     fn on_l1d(&mut self, event: &L1dEvent) {

@@ -139,15 +139,17 @@ impl WarpScheduler for Cawa {
         Some(first)
     }
 
-    /// True if enough of the warps of the block that the scheduler has are less critical. All
-    /// warps count with their criticality as of their last issue, so that the answer depends on
-    /// issues alone.
-    fn is_critical(&self, view: &WarpView<'_>, warp: WarpSlot) -> bool {
-        let own = self.warps[warp.index()].last_criticality();
+    /// Criticality as of the warp's last issue, so that it depends on issues alone.
+    fn criticality(&self, warp: WarpSlot) -> u64 {
+        self.warps[warp.index()].last_criticality()
+    }
+
+    /// True if enough of the warps of the block are less critical.
+    fn is_critical(&self, own: u64, block: &mut dyn Iterator<Item = u64>) -> bool {
         let (mut all, mut less) = (0, 0);
-        warps_of(view.own & view.live & view.of_block(warp)).for_each(|slot| {
+        block.for_each(|other| {
             all += 1;
-            less += u32::from(self.warps[slot.index()].last_criticality() < own);
+            less += u32::from(other < own);
         });
         less > 0 && less * 100 >= all * self.settings.critical_percent
     }

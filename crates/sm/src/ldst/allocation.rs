@@ -15,7 +15,7 @@ use warploom_mem::cache::{
     Access, AccessOutcome, Accessor, AllocationPolicy, Cache, MissView, Sent,
 };
 use warploom_mem::{AccessKind, Reply, Request};
-use warploom_policy::WarpScheduler;
+use warploom_policy::{WarpScheduler, warps_of};
 
 /// Parts of the SM that such an access reads or changes.
 pub(super) struct Parts<'a> {
@@ -128,11 +128,14 @@ pub(super) fn name_accessor(
     request: &Request,
 ) {
     let warp = warp_of(insts, request);
-    let Scheduler { own, policy, .. } = &schedulers[warp.index() % schedulers.len()];
+    let policy = |slot: WarpSlot| &schedulers[slot.index() % schedulers.len()].policy;
+    let block = warps_of(warps.running() & warps.table.of_block(warp));
+    let mut block = block.map(|slot| policy(slot).criticality(slot));
+    let own = policy(warp).criticality(warp);
     l1d.note_accessor(&Accessor {
         line_address: l1d.line_address(request.addr),
         pc: inst_of(insts, request).map_or(Pc(0), |inst| inst.pc),
-        critical: policy.is_critical(&warps.view(*own), warp),
+        critical: policy(warp).is_critical(own, &mut block),
     });
 }
 

@@ -60,29 +60,36 @@ fn fresh_warps_go_by_age() {
     assert_eq!(scenario(&mut policy, "03"), "3");
 }
 
-/// Slots 0, 1 and 2 are a block, slot 3 another. As of their last issues in cycle 10, warp 0 has 20
-/// x 10 / 1 + 9 = 209, warp 1 has 59 and warp 2 has 109. Less critical than warp 0 are two of
-/// three, than warp 2 one of three: 33 %. Warp 3 is alone, and nobody waits for it. Cycles that
-/// pass change nothing; a warp that has exited does not count.
+/// Slots 0, 1 and 2 are a block, slot 3 another; even and odd slots have a scheduler each. As of
+/// their last issues in cycle 10, warp 0 has 20 x 10 / 1 + 9 = 209, warp 1 has 59 and warp 2 has
+/// 109. Less critical than warp 0 are two of three, than warp 2 one of three, which has the other
+/// scheduler: 33 %. Warp 3 is alone, and nobody waits for it. Cycles that pass change nothing; a
+/// warp that has exited does not count.
 #[test]
 fn a_warp_is_critical_beside_the_warps_of_its_block() {
-    let critical_at = |percent, live| {
-        let mut policy = Cawa::new(CawaSettings {
-            critical_percent: percent,
-        });
-        (0..4).for_each(|slot| policy.on_start(WarpSlot(slot)));
+    let critical_at = |critical_percent, live: WarpMask| {
+        let mut policies = [(); 2].map(|()| Cawa::new(CawaSettings { critical_percent }));
         let table = table();
-        let view = WarpView {
-            live,
-            ..view(&table, 0, 0)
-        };
-        policy.end_cycles(&view, 0, None, 10);
-        for (slot, left) in [(0, 20), (1, 5), (2, 10), (3, 90)] {
-            issue(&mut policy, slot, left);
+        let view = view(&table, 0, 0);
+        for slot in 0..4 {
+            policies[usize::from(slot % 2)].on_start(WarpSlot(slot));
         }
-        policy.end_cycles(&view, 0, None, 1000);
-        let slots = (0..4).filter(|slot| policy.is_critical(&view, WarpSlot(*slot)));
-        slots.collect::<Vec<_>>()
+        for policy in &mut policies {
+            policy.end_cycles(&view, 0, None, 10);
+        }
+        for (slot, left) in [(0, 20), (1, 5), (2, 10), (3, 90)] {
+            issue(&mut policies[usize::from(slot % 2)], slot, left);
+        }
+        for policy in &mut policies {
+            policy.end_cycles(&view, 0, None, 1000);
+        }
+        let criticality = |slot: WarpSlot| policies[slot.index() % 2].criticality(slot);
+        let is_critical = |slot: &u16| {
+            let slot = WarpSlot(*slot);
+            let mut block = warps_of(live & table.of_block(slot)).map(criticality);
+            policies[0].is_critical(criticality(slot), &mut block)
+        };
+        (0..4).filter(is_critical).collect::<Vec<_>>()
     };
     assert_eq!(critical_at(50, 0b1111), [0]);
     assert_eq!(critical_at(33, 0b1111), [0, 2]);
