@@ -15,6 +15,7 @@ mod long_latency_first;
 mod loop_table;
 mod lrr;
 mod mascar;
+mod mask;
 mod memory_use;
 mod next_inst;
 mod oldest;
@@ -40,6 +41,7 @@ pub use locality::{Locality, LocalityCounters};
 pub use long_latency_first::{LongLatencyFirst, StallCounters};
 pub use lrr::Lrr;
 pub use mascar::{Mascar, OwnerCounters};
+pub use mask::{WarpMask, WarpsOf, warps_of};
 pub use memory_use::MemoryUse;
 pub use next_inst::{MemoryAccess, MemoryOp, MemorySpace, NextInst, ReadyWarps, Screened};
 pub use oldest::Oldest;
@@ -51,70 +53,13 @@ pub use static_limit::StaticLimit;
 pub use table::WarpTable;
 pub use two_level::{GroupCounters, TwoLevel};
 
+pub(crate) use mask::{holds, next_after, only};
+
 use std::ops::Deref;
 use warploom_base::WarpSlot;
 use warploom_config::WarpSchedulerChoice as Choice;
 use warploom_state::State;
 use warploom_stats::{combine_stats, declare_stats};
-
-/// Set of warp slots of one SM: bit i stands for slot i.
-pub type WarpMask = u128;
-
-/// True if a mask holds `slot`. Faster on most hosts than a shift of 128 bits.
-#[inline]
-pub(crate) const fn holds(mask: WarpMask, slot: WarpSlot) -> bool {
-    let words = [mask as u64, (mask >> 64) as u64];
-    words[slot.0 as usize / 64 % 2] >> (slot.0 % 64) & 1 != 0
-}
-
-/// The mask that holds `slot` alone. Faster on most hosts than a shift of 128 bits.
-#[inline]
-pub(crate) const fn only(slot: WarpSlot) -> WarpMask {
-    let bit = (1_u64 << (slot.0 % 64)) as WarpMask;
-    if slot.0 < 64 { bit } else { bit << 64 }
-}
-
-/// The slots of a mask, lowest first. Faster with [`Iterator::for_each`], or another method that
-/// folds, than in a loop.
-#[inline]
-pub fn warps_of(mask: WarpMask) -> WarpsOf {
-    // Words of 64 bits are faster on most hosts than one of 128.
-    WarpsOf([mask as u64, (mask >> 64) as u64])
-}
-
-/// Iterator over the slots of a mask, by its two words.
-#[derive(Clone, Debug)]
-pub struct WarpsOf([u64; 2]);
-
-/// Takes the lowest slot of a word that is not 0 and whose slots begin at `first`.
-#[inline(always)]
-fn take_lowest(word: &mut u64, first: u32) -> WarpSlot {
-    let slot = first + word.trailing_zeros();
-    *word &= *word - 1;
-    WarpSlot(slot as u16)
-}
-
-impl Iterator for WarpsOf {
-    type Item = WarpSlot;
-
-    #[inline]
-    fn next(&mut self) -> Option<WarpSlot> {
-        let Self([low, high]) = self;
-        let (word, first) = if *low != 0 { (low, 0) } else { (high, 64) };
-        (*word != 0).then(|| take_lowest(word, first))
-    }
-
-    #[inline]
-    fn fold<B, F: FnMut(B, WarpSlot) -> B>(self, init: B, mut f: F) -> B {
-        let mut value = init;
-        for (mut word, first) in self.0.into_iter().zip([0, 64]) {
-            while word != 0 {
-                value = f(value, take_lowest(&mut word, first));
-            }
-        }
-        value
-    }
-}
 
 /// View of an SM that a warp scheduler has in one cycle.
 #[derive(Clone, Copy, Debug)]
@@ -169,6 +114,22 @@ combine_stats! {
 }
 
 impl WarpView<'_> {
+    /// The view of an SM that has at most 64 slots, whose masks the compiler knows to have no other
+    /// bits.
+    #[inline(always)]
+    #[must_use]
+    pub fn of_few(self) -> Self {
+        let few = |mask: WarpMask| mask & WarpMask::from(u64::MAX);
+        Self {
+            own: few(self.own),
+            live: few(self.live),
+            waiting: few(self.waiting),
+            long_wait: few(self.long_wait),
+            held: few(self.held),
+            table: self.table,
+        }
+    }
+
     /// Number of warps that are held back: none in most cycles.
     #[inline]
     pub(crate) const fn held_warps(&self) -> u64 {
@@ -204,7 +165,14 @@ pub trait WarpScheduler: State + Send {
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot>;
 
     /// True for a policy that must be told of every cycle, through `begin_cycle` and `end_cycles`.
+    /// The answer may change with `on_memory_use` alone, after which it is asked for again.
     fn wants_cycles(&self) -> bool {
+        false
+    }
+
+    /// True for a policy that uses the warps that stall, in `end_cycles`. Others are told of none,
+    /// so that more cycles are like the one before.
+    fn wants_stalled(&self) -> bool {
         false
     }
 
@@ -232,8 +200,14 @@ pub trait WarpScheduler: State + Send {
         false
     }
 
+    /// True if the use of the SM's path to memory has changed in a way that matters to the policy,
+    /// or if another answer of `wants_cycles` waits for `on_memory_use`, which follows only then.
+    fn minds_memory_use(&self, _used: &MemoryUse) -> bool {
+        true
+    }
+
     /// Notes that the use of the SM's path to memory has changed. Called after the accesses of a
-    /// cycle, before `begin_cycle`, and only if `wants_memory_use` is true.
+    /// cycle, before `begin_cycle`, and only if `wants_memory_use` and `minds_memory_use` are true.
     fn on_memory_use(&mut self, _used: &MemoryUse) {}
 
     /// Number of loads of an SM that may be parked: a load that the data cache refuses, or that
@@ -318,7 +292,8 @@ pub trait WarpScheduler: State + Send {
     /// Ends a cycle, after `pick`, or a run of `cycles` equal cycles. `picked` is the warp that
     /// issues, of which `on_issue` tells afterwards. `stalled` holds the warps of `view.own` that
     /// have a decoded instruction, neither wait nor have exited, and were kept from issuing by a
-    /// control hazard (a buffer from the wrong path), the scoreboard or a full pipe.
+    /// control hazard (a buffer from the wrong path), the scoreboard or a full pipe; none unless
+    /// `wants_stalled` is true.
     fn end_cycles(
         &mut self,
         _view: &WarpView<'_>,
@@ -345,17 +320,6 @@ pub trait WarpScheduler: State + Send {
     fn counters(&self) -> WarpPolicyCounters {
         WarpPolicyCounters::default()
     }
-}
-
-/// The first slot of `mask` after `last`, in cyclic order.
-#[inline]
-pub(crate) fn next_after(mask: WarpMask, last: WarpSlot) -> Option<WarpSlot> {
-    if mask == 0 {
-        return None;
-    }
-    let above = mask & (!0 << last.index() << 1);
-    let from = if above != 0 { above } else { mask };
-    Some(WarpSlot(from.trailing_zeros() as u16))
 }
 
 /// Declares the enum of warp schedulers.
@@ -510,6 +474,10 @@ impl WarpScheduler for WarpPolicy {
         of_policy!(self, p => p.admits(view, next))
     }
 
+    fn wants_stalled(&self) -> bool {
+        of_policy!(self, p => p.wants_stalled())
+    }
+
     fn wants_progress(&self) -> bool {
         of_policy!(self, p => p.wants_progress())
     }
@@ -524,6 +492,11 @@ impl WarpScheduler for WarpPolicy {
 
     fn wants_memory_use(&self) -> bool {
         of_policy!(self, p => p.wants_memory_use())
+    }
+
+    #[inline]
+    fn minds_memory_use(&self, used: &MemoryUse) -> bool {
+        of_policy!(self, p => p.minds_memory_use(used))
     }
 
     fn on_memory_use(&mut self, used: &MemoryUse) {

@@ -100,11 +100,18 @@ impl Sm {
     #[inline(never)]
     fn tell_changed_use(&mut self, used: MemoryUse) {
         self.memory_use = Some(used);
+        let mut minded = false;
         for scheduler in &mut self.schedulers {
-            scheduler.before_event(&self.warps.table);
-            scheduler.policy.on_memory_use(&used);
+            if scheduler.policy.minds_memory_use(&used) {
+                scheduler.before_event(&self.warps.table);
+                scheduler.policy.on_memory_use(&used);
+                minded = true;
+            }
         }
-        self.review_held();
+        if minded {
+            self.review_held();
+            self.review_watched();
+        }
     }
 
     /// Lets the policies of the schedulers begin anew with the warps that run, between cycles.

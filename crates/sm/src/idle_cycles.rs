@@ -12,7 +12,8 @@ pub(crate) struct Idle {
     pub live: WarpMask,
     pub waiting: WarpMask,
     pub long_wait: WarpMask,
-    /// Warps of the scheduler that could not issue their decoded instruction.
+    /// Warps of the scheduler that could not issue their decoded instruction, if the policy uses
+    /// them.
     pub stalled: WarpMask,
     /// Warps of the scheduler that could, and that the policy let not issue.
     pub held: WarpMask,
@@ -67,14 +68,15 @@ impl IdleCycles {
 
 impl Idle {
     /// A cycle in which a scheduler issues nothing, and in which the warps of `held` could issue.
+    /// The policy uses the stalls of the warps of `stalls_of`.
     #[inline(always)]
-    pub(crate) fn of(warps: &Warps, own: WarpMask, held: WarpMask) -> Self {
+    pub(crate) fn of(warps: &Warps, stalls_of: WarpMask, held: WarpMask) -> Self {
         let waiting = warps.waiting();
         Self {
             live: warps.running(),
             waiting,
             long_wait: warps.long_wait.mask(),
-            stalled: own & warps.buffered & !waiting & !held,
+            stalled: stalls_of & warps.buffered & !waiting & !held,
             held,
         }
     }

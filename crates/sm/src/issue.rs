@@ -16,7 +16,7 @@ use warploom_exec::{DeviceMemory, Effect, Fault, MemPort, StepOut, report_findin
 use warploom_policy::{Progress, WarpMask, WarpScheduler};
 
 /// Mask of the first 64 warp slots.
-const FIRST_64: WarpMask = u64::MAX as WarpMask;
+pub(crate) const FIRST_64: WarpMask = u64::MAX as WarpMask;
 
 /// Most findings of the checks that an SM keeps.
 const MAX_FINDINGS: usize = 64;
@@ -33,7 +33,9 @@ impl Sm {
     /// Runs all schedulers for one cycle.
     pub(crate) fn issue(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
         if self.issues_plainly {
-            self.issue_among::<true, true>(now, memory)
+            self.issue_among::<true, true, false>(now, memory)
+        } else if self.issues_singly {
+            self.issue_watched(now, memory)
         } else if self.warps.slots() <= u64::BITS as usize {
             self.issue_among_few(now, memory)
         } else {
@@ -41,24 +43,31 @@ impl Sm {
         }
     }
 
+    /// Runs all schedulers of an SM that is plain but for policies that are told of every cycle.
+    #[inline(never)]
+    fn issue_watched(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
+        self.issue_among::<true, true, true>(now, memory)
+    }
+
     /// Runs all schedulers of an SM that has at most 64 warp slots.
     #[inline(never)]
     fn issue_among_few(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
-        self.issue_among::<true, false>(now, memory)
+        self.issue_among::<true, false, true>(now, memory)
     }
 
     /// Runs all schedulers of an SM that has more than 64 warp slots.
     #[inline(never)]
     fn issue_among_many(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
-        self.issue_among::<false, false>(now, memory)
+        self.issue_among::<false, false, true>(now, memory)
     }
 
     /// Runs all schedulers. `FEW` says that the SM has at most 64 warp slots, so that the compiler
     /// knows the upper half of every mask to be empty. `PLAIN` says that a warp issues one
-    /// instruction a cycle, and that all schedulers are [plain](Scheduler::is_plain): most
-    /// machines spend no time on what only others have.
+    /// instruction a cycle, and that all schedulers [issue singly](Scheduler::issues_singly): most
+    /// machines spend no time on what only others have. `WATCHED` says that a policy may be told of
+    /// every cycle.
     #[inline(always)]
-    fn issue_among<const FEW: bool, const PLAIN: bool>(
+    fn issue_among<const FEW: bool, const PLAIN: bool, const WATCHED: bool>(
         &mut self,
         now: Cycle,
         memory: &DeviceMemory,
@@ -66,7 +75,7 @@ impl Sm {
         let n = self.schedulers.len();
         let mut s = self.first_scheduler();
         for _ in 0..n {
-            let cause = self.schedule::<FEW, PLAIN>(s, now, memory)?;
+            let cause = self.schedule::<FEW, PLAIN, WATCHED>(s, now, memory)?;
             self.counters.slots[cause as usize] += 1;
             s = if s + 1 == n { 0 } else { s + 1 };
         }
@@ -191,7 +200,7 @@ impl Sm {
 
     /// Runs one scheduler for one cycle. Returns the cause to which the cycle is attributed.
     #[inline(always)]
-    fn schedule<const FEW: bool, const PLAIN: bool>(
+    fn schedule<const FEW: bool, const PLAIN: bool, const WATCHED: bool>(
         &mut self,
         s: usize,
         now: Cycle,
@@ -216,9 +225,12 @@ impl Sm {
         if !PLAIN && now < memory_from {
             ready &= !self.warps.next_pipe[Pipe::Mem as usize];
         }
-        let picked = if !PLAIN && wants_cycles {
+        let picked = if WATCHED && wants_cycles {
             if self.can_ask(now, s, ready, wrong) {
-                self.ask(now, s, ready)
+                self.ask::<FEW>(now, s, ready)
+            } else if self.can_pass(ready, wrong) {
+                self.schedulers[s].pass_unready::<FEW>(&self.warps);
+                None
             } else {
                 self.pick_watched::<FEW>(now, s, ready, wrong)
             }

@@ -3,6 +3,7 @@
 
 use crate::blocks::{BlockSlot, warp_run};
 use crate::issue_quotas::IssueQuotas;
+use crate::next_accesses::NextAccesses;
 use crate::prepared_kernel::Pipe;
 use crate::scheduler::Scheduler;
 use crate::sm::Sm;
@@ -83,24 +84,30 @@ impl Sm {
         self.count_rested();
         self.end_idle_cycles();
         self.at_rest = false;
+        self.review_watched();
+    }
+
+    /// Finds out anew which policies are told of every cycle.
+    pub(crate) fn review_watched(&mut self) {
         let (paused, has_quotas) = (self.pauses.warps, self.issue_quotas.is_some());
-        for Scheduler {
-            own,
-            wants_cycles,
-            policy,
-            ..
-        } in &mut self.schedulers
-        {
-            *wants_cycles = policy.wants_cycles() || has_quotas || paused & *own != 0;
+        for scheduler in &mut self.schedulers {
+            let in_order = has_quotas || paused & scheduler.own != 0;
+            let wants_cycles = scheduler.policy.wants_cycles() || in_order;
+            if wants_cycles != scheduler.wants_cycles {
+                scheduler.tell_passed(&self.warps.table);
+                scheduler.wants_cycles = wants_cycles;
+                scheduler.idle.end();
+                // Warps issue meanwhile without being forgotten.
+                scheduler.next = NextAccesses::default();
+            }
         }
         self.find_plain_schedulers();
     }
 
     /// Finds out whether all schedulers are plain.
     pub(crate) fn find_plain_schedulers(&mut self) {
-        self.issues_plainly = self.warps.slots() <= u64::BITS as usize
-            && self.max_issue_per_warp == 1
-            && self.schedulers.iter().all(Scheduler::is_plain);
+        let watched = |scheduler: &Scheduler| scheduler.wants_cycles;
+        self.issues_plainly = self.issues_singly && !self.schedulers.iter().any(watched);
     }
 
     /// States of the warps that are not paused, between two cycles. Of the warps of a scheduler

@@ -446,7 +446,7 @@ impl Ldst {
     #[inline]
     fn is_still_blocked(&self, now: Cycle, link: &Link) -> bool {
         self.blocked.as_ref().is_some_and(|b| match &b.cause {
-            Cause::Parked => false,
+            Cause::Parked => true,
             Cause::Refused(_, refusal) => self.is_refused_again(now, b, *refusal),
             Cause::NoRoom(request) => !link.can_send(request),
             Cause::FullBank(bank) => self.banks[*bank].delayed.is_full(),

@@ -8,12 +8,12 @@ use crate::next_accesses::NextAccesses;
 use crate::pipe::Pipe;
 use crate::warps::Warps;
 use warploom_base::{Cycle, WarpSlot};
-use warploom_config::GpuSpec;
+use warploom_config::{GpuSpec, SmSpec};
 use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpScheduler, WarpTable};
 use warploom_state::State;
 
-/// A warp scheduler of an SM. What a [plain](Scheduler::is_plain) one needs comes first, because a
-/// policy takes the room of the largest one.
+/// A warp scheduler of an SM. What every one needs comes first, because a policy takes the room of
+/// the largest one.
 #[derive(State)]
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
@@ -31,6 +31,9 @@ pub(crate) struct Scheduler {
     /// True if instructions take further issue slots, or keep those behind them waiting.
     #[state(fixed)]
     spaces_issues: bool,
+    /// Slots of warps whose stalls the policy uses: all of `own`, or none.
+    #[state(fixed)]
+    pub stalls_of: WarpMask,
     /// Policy that picks the warp. It begins in the line that every cycle reads.
     pub policy: WarpPolicy,
     /// Warps that could issue and that the policy let not issue in cycle `held_at`. While the SM is
@@ -46,17 +49,44 @@ pub(crate) struct Scheduler {
     memory_cycles: Cycle,
     /// Next instructions, for the policy's gate.
     pub next: NextAccesses,
+    /// Last answer of the policy to which warps may send misses, unless it may have changed since.
+    #[state(scratch)]
+    may_miss: Option<WarpMask>,
     /// Cycles in which it issues nothing.
     #[state(scratch)]
     pub idle: IdleCycles,
 }
 
 impl Scheduler {
+    /// Warps whose loads may send misses, as the policy says.
+    #[inline]
+    pub(crate) fn may_miss(&self) -> WarpMask {
+        let known = self.may_miss.filter(|_| self.wants_cycles);
+        debug_assert!(known.is_none_or(|known| known == self.policy.may_miss()));
+        known.unwrap_or_else(|| self.policy.may_miss())
+    }
+
+    /// The same, remembered until the policy is told of something. A policy that is not told of
+    /// every cycle is asked each time.
+    #[inline]
+    pub(crate) fn ask_may_miss(&mut self) -> WarpMask {
+        let may_miss = self.may_miss();
+        self.may_miss = Some(may_miss);
+        may_miss
+    }
+
+    /// Notes that the policy is told of something, or asked, so that its answers may change.
+    #[inline]
+    pub(crate) fn forget_answers(&mut self) {
+        self.may_miss = None;
+    }
+
     /// Notes that a warp came into a slot. The policy has been told of all cycles before.
     pub(crate) fn starts(&mut self, slot: WarpSlot) {
         self.held = 0;
         self.idle.end();
         self.next.forget(slot);
+        self.forget_answers();
         self.policy.on_start(slot);
     }
 
@@ -70,10 +100,9 @@ impl Scheduler {
         }
     }
 
-    /// True if the scheduler does nothing in a cycle but let its policy pick a warp, of which an
-    /// instruction issues.
-    pub(crate) fn is_plain(&self) -> bool {
-        !self.wants_cycles && !self.wants_progress && !self.spaces_issues
+    /// True if an instruction takes one issue slot, and the policy is not told of places.
+    pub(crate) fn issues_singly(&self) -> bool {
+        !self.wants_progress && !self.spaces_issues
     }
 
     /// Notes that the warp in a slot has exited, or that its context was switched out. The policy
@@ -81,6 +110,7 @@ impl Scheduler {
     pub(crate) fn exits(&mut self, slot: WarpSlot) {
         self.held = 0;
         self.idle.end();
+        self.forget_answers();
         self.policy.on_exit(slot);
     }
 }
@@ -106,6 +136,7 @@ impl Scheduler {
     fn tell(&mut self, idle: &Idle, cycles: Cycle, table: &WarpTable) {
         let view = idle.view(self.own, table);
         let warps = (idle.stalled, idle.held);
+        self.forget_answers();
         self.policy.pass_cycles(view, warps, cycles);
     }
 
@@ -122,11 +153,33 @@ impl Scheduler {
         }
     }
 
+    /// `pass` for a cycle in which no warp is ready.
+    #[inline(always)]
+    pub(crate) fn pass_unready<const FEW: bool>(&mut self, warps: &Warps) {
+        let stalls_of = self.stalls_of;
+        if self.idle.any && (self.idle.first).is_same::<FEW>(&Idle::of(warps, stalls_of, 0)) {
+            self.idle.untold += 1;
+        } else {
+            self.pass_others(&Idle::of(warps, stalls_of, 0), 1, &warps.table);
+        }
+    }
+
+    /// `pass` for cycles that are like the one before, in which no warp issued either.
+    #[inline]
+    pub(crate) fn pass_again(&mut self, warps: &Warps, cycles: Cycle) {
+        if self.idle.any {
+            debug_assert!(self.idle.first.is_same::<false>(&self.idles(warps)));
+            self.idle.untold += cycles;
+        } else {
+            self.pass::<false>(warps, cycles);
+        }
+    }
+
     /// A cycle in which no warp is ready but those that the policy holds back.
     #[inline(always)]
     fn idles(&self, warps: &Warps) -> Idle {
         let held = self.held & warps.buffered & !warps.waiting();
-        Idle::of(warps, self.own, held)
+        Idle::of(warps, self.stalls_of, held)
     }
 
     #[inline(never)]
@@ -142,6 +195,7 @@ impl Scheduler {
     #[inline]
     pub(crate) fn before_event(&mut self, table: &WarpTable) {
         self.tell_passed(table);
+        self.forget_answers();
         if self.idle.until != Cycle::MAX {
             self.idle.until = 0;
         }
@@ -162,6 +216,14 @@ pub(crate) fn tell_changing(schedulers: &mut [Scheduler], table: &WarpTable) {
     changing.for_each(|scheduler| scheduler.tell_passed(table));
 }
 
+/// True if an SM has at most 64 warp slots, and issues one instruction of a warp in a cycle, which
+/// takes one issue slot of its scheduler.
+pub(crate) fn issues_singly(sm: &SmSpec, schedulers: &[Scheduler]) -> bool {
+    sm.max_threads / 32 <= u64::BITS
+        && sm.max_issue_per_warp <= 1
+        && schedulers.iter().all(Scheduler::issues_singly)
+}
+
 /// Warp schedulers of an SM; warp slot w belongs to scheduler w modulo their number.
 pub(crate) fn schedulers(
     spec: &GpuSpec,
@@ -176,6 +238,7 @@ pub(crate) fn schedulers(
             own: own(s),
             wants_cycles: policy.wants_cycles(),
             wants_progress: policy.wants_progress(),
+            stalls_of: if policy.wants_stalled() { own(s) } else { 0 },
             resting: SlotCause::NoWarp,
             resting_on: ResultSource::Arithmetic,
             spaces_issues: spec.sm.machine_instructions || spec.sm.memory_issue_cycles > 1,
@@ -186,6 +249,7 @@ pub(crate) fn schedulers(
             memory_from: 0,
             memory_cycles: spec.sm.memory_issue_cycles.into(),
             next: NextAccesses::default(),
+            may_miss: None,
             idle: IdleCycles::default(),
         }
     };

@@ -26,7 +26,7 @@ use crate::link::{Link, Outgoing, most_sent};
 use crate::pauses::Pauses;
 use crate::peer_post::PeerPost;
 use crate::prepared_kernel::{Pipe, PreparedKernel, PreparedKernels};
-use crate::scheduler::{Scheduler, schedulers};
+use crate::scheduler::{Scheduler, issues_singly, schedulers};
 use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::Warps;
@@ -87,9 +87,13 @@ pub struct Sm {
     pub(crate) wide_awake: bool,
     /// True if fetch, schedulers and collectors have nothing to do until input comes to them.
     pub(crate) at_rest: bool,
-    /// True if a warp issues one instruction a cycle, and all schedulers are
-    /// [plain](Scheduler::is_plain).
+    /// True if the SM `issues_singly`, and schedulers do nothing in a cycle but let their policies
+    /// pick a warp.
     pub(crate) issues_plainly: bool,
+    /// True if an SM of at most 64 warp slots issues one instruction of a warp in a cycle, and all
+    /// its schedulers [issue singly](Scheduler::issues_singly).
+    #[state(fixed)]
+    pub(crate) issues_singly: bool,
     /// True if the load/store unit runs once in a cycle and does not step the collectors.
     one_turn: bool,
     /// True if a policy is told of the use of the path to memory.
@@ -224,6 +228,7 @@ impl Sm {
         let blocks = context.as_ref().map_or(0, |c| c.count_blocks());
         let schedulers = schedulers(spec, slots, own);
         let (interest, tells_memory_use) = interests(&schedulers);
+        let issues_singly = issues_singly(sm, &schedulers);
         Self {
             id,
             env: environment(spec, id, slots),
@@ -291,6 +296,7 @@ impl Sm {
             one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
             rested: 0,
             issues_plainly: false,
+            issues_singly,
         }
     }
 

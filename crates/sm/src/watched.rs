@@ -2,6 +2,7 @@
 
 use crate::gate::{LAST, next_inst};
 use crate::idle_cycles::Idle;
+use crate::issue::FIRST_64;
 use crate::prepared_kernel::Pipe;
 use crate::scheduler::Scheduler;
 use crate::sm::Sm;
@@ -16,6 +17,13 @@ impl Sm {
     pub(crate) fn can_ask(&self, now: Cycle, s: usize, ready: WarpMask, wrong: WarpMask) -> bool {
         let in_order = wrong | self.pauses.warps != 0 || self.issue_quotas.is_some();
         ready != 0 && !in_order && now >= self.schedulers[s].idle.until
+    }
+
+    /// True if no warp is `ready`, none has instructions from the `wrong` path, and none issues
+    /// last, so that the policy is told of the cycle alone.
+    #[inline(always)]
+    pub(crate) fn can_pass(&self, ready: WarpMask, wrong: WarpMask) -> bool {
+        ready | wrong | self.pauses.warps == 0 && self.issue_quotas.is_none()
     }
 
     /// The warp from which a scheduler issues, for a policy that is told of every cycle, and where
@@ -35,29 +43,28 @@ impl Sm {
         if wrong | last != 0 {
             return self.pick_in_order(s, ready, wrong, last);
         }
-        let Scheduler { own, idle, .. } = &mut self.schedulers[s];
-        if idle.passes::<FEW>(now, || Idle::of(&self.warps, *own, ready)) {
+        let Scheduler {
+            stalls_of, idle, ..
+        } = &mut self.schedulers[s];
+        if idle.passes::<FEW>(now, || Idle::of(&self.warps, *stalls_of, ready)) {
             return None;
         }
         if ready == 0 {
-            self.pass_cycle(s);
+            self.schedulers[s].pass_unready::<FEW>(&self.warps);
             return None;
         }
-        self.ask(now, s, ready)
-    }
-
-    /// Tells the policy of a cycle in which no warp is ready.
-    #[inline(never)]
-    fn pass_cycle(&mut self, s: usize) {
-        let (scheduler, warps) = (&mut self.schedulers[s], &self.warps);
-        let idle = Idle::of(warps, scheduler.own, 0);
-        scheduler.pass_others(&idle, 1, &warps.table);
+        self.ask::<FEW>(now, s, ready)
     }
 
     /// Asks the policy for one of the ready warps, of which there are some, and tells it of the
-    /// cycle.
-    #[inline(never)]
-    pub(crate) fn ask(&mut self, now: Cycle, s: usize, ready: WarpMask) -> Option<WarpSlot> {
+    /// cycle. `FEW` says that the SM has at most 64 warp slots.
+    #[inline(always)]
+    pub(crate) fn ask<const FEW: bool>(
+        &mut self,
+        now: Cycle,
+        s: usize,
+        mut ready: WarpMask,
+    ) -> Option<WarpSlot> {
         let Self {
             schedulers,
             warps,
@@ -66,11 +73,20 @@ impl Sm {
         } = self;
         let scheduler = &mut schedulers[s];
         scheduler.tell_passed(&warps.table);
+        scheduler.forget_answers();
         let Scheduler {
-            own, policy, next, ..
+            own,
+            stalls_of,
+            policy,
+            next,
+            ..
         } = scheduler;
         let mut view = warps.view(*own);
-        let stalled = *own & warps.buffered & !view.waiting & !ready;
+        if FEW {
+            view = view.of_few();
+            ready &= FIRST_64;
+        }
+        let stalled = *stalls_of & warps.buffered & !view.waiting & !ready;
         let look_up = |slot| next_inst(warps, kernels, slot);
         let sorted = || {
             let memory = ready & warps.next_pipe[Pipe::Mem as usize];
@@ -84,7 +100,7 @@ impl Sm {
             }
             None => {
                 let until = (now + 1).saturating_add(policy.holds_for());
-                let idle = Idle::of(warps, scheduler.own, ready);
+                let idle = Idle::of(warps, scheduler.stalls_of, ready);
                 scheduler.idle.begin(&idle, until.min(LAST));
             }
         }
@@ -103,10 +119,12 @@ impl Sm {
     ) -> Option<WarpSlot> {
         let scheduler = &mut self.schedulers[s];
         scheduler.tell_passed(&self.warps.table);
+        scheduler.forget_answers();
         scheduler.idle.end();
         let own = scheduler.own;
         // Computed before the pick, which may empty buffers: those warps were stalled too.
-        let stalled = own & self.warps.buffered & !self.warps.waiting() & !ready;
+        let stalls_of = self.schedulers[s].stalls_of;
+        let stalled = stalls_of & self.warps.buffered & !self.warps.waiting() & !ready;
         self.schedulers[s].policy.begin_cycle(&self.warps.view(own));
         let admitted = if ready != 0 && self.schedulers[s].policy.has_gate() {
             self.admitted(s, ready)

@@ -39,12 +39,31 @@ declare_stats! {
     }
 }
 
-/// Warps whose blocks are old enough for priority, and what that was found from.
-#[derive(Clone, Copy, Default, Debug, Value)]
-struct Late {
+/// What the group was filled for: running and blocked warps, and the number of starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
+struct Filled {
     live: WarpMask,
+    blocked: WarpMask,
     starts: u64,
-    warps: WarpMask,
+}
+
+impl Filled {
+    /// The group has to be filled.
+    const NOT: Self = Self {
+        live: 0,
+        blocked: 0,
+        starts: u64::MAX,
+    };
+
+    /// What a group is to be filled for.
+    #[inline]
+    fn of(view: &WarpView<'_>) -> Self {
+        Self {
+            live: view.live,
+            blocked: view.waiting | view.long_wait,
+            starts: view.starts(),
+        }
+    }
 }
 
 /// Warp scheduler of an active group: the last warp, then the one with the most locality with it.
@@ -60,9 +79,9 @@ pub struct Locality {
     pairs: Vec<u16>,
     /// Warps whose pairs with each other are in the table.
     known: WarpMask,
-    /// Running and blocked warps for which the group was filled; `None` if that has to be done.
-    filled_for: Option<(WarpMask, WarpMask)>,
-    late: Late,
+    filled_for: Filled,
+    /// Warps whose blocks are old enough for priority.
+    late: WarpMask,
     groups: GroupCounters,
     counters: LocalityCounters,
 }
@@ -100,8 +119,8 @@ impl Locality {
             last: WarpSlot(63),
             pairs: Vec::new(),
             known: 0,
-            filled_for: None,
-            late: Late::default(),
+            filled_for: Filled::NOT,
+            late: 0,
             groups: GroupCounters::default(),
             counters: LocalityCounters::default(),
         }
@@ -206,16 +225,32 @@ impl Locality {
         }
     }
 
-    /// Warps whose block is old enough for priority.
-    fn late(&mut self, view: &WarpView<'_>) -> WarpMask {
-        if (self.late.live, self.late.starts) != (view.live, view.starts()) {
-            self.late = Late {
-                live: view.live,
-                starts: view.starts(),
-                warps: late(view),
-            };
+    /// Fills the group, and finds the warps that have priority.
+    #[inline(never)]
+    fn fill(&mut self, view: &WarpView<'_>, to_fill_for: Filled) {
+        let before = (self.filled_for.live, self.filled_for.starts);
+        if before != (to_fill_for.live, to_fill_for.starts) {
+            self.late = late(view);
         }
-        self.late.warps
+        self.filled_for = to_fill_for;
+        self.demote(to_fill_for.blocked);
+        self.promote(view, to_fill_for.blocked);
+    }
+
+    /// The warp that issues unless the last one goes on.
+    #[inline(never)]
+    fn pick_another(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        let starved = ready & self.late;
+        if starved != 0 {
+            return view.oldest(starved);
+        }
+        let active = ready & self.active;
+        let candidates = if active == 0 && self.settings.work_conserving {
+            ready
+        } else {
+            active
+        };
+        self.next(view, candidates)
     }
 }
 
@@ -252,13 +287,10 @@ fn late(view: &WarpView<'_>) -> WarpMask {
 impl WarpScheduler for Locality {
     #[inline]
     fn begin_cycle(&mut self, view: &WarpView<'_>) {
-        let blocked = view.waiting | view.long_wait;
-        if self.filled_for == Some((view.live, blocked)) {
-            return;
+        let now = Filled::of(view);
+        if self.filled_for != now {
+            self.fill(view, now);
         }
-        self.filled_for = Some((view.live, blocked));
-        self.demote(blocked);
-        self.promote(view, blocked);
     }
 
     fn wants_cycles(&self) -> bool {
@@ -269,21 +301,12 @@ impl WarpScheduler for Locality {
         true
     }
 
+    #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        let starved = ready & self.late(view);
-        if starved != 0 {
-            return view.oldest(starved);
-        }
-        let active = ready & self.active;
-        if holds(active, self.last) {
+        if ready & self.late == 0 && holds(ready & self.active, self.last) {
             return Some(self.last);
         }
-        let candidates = if active == 0 && self.settings.work_conserving {
-            ready
-        } else {
-            active
-        };
-        self.next(view, candidates)
+        self.pick_another(view, ready)
     }
 
     /// Group and starved warps change only with the view.
@@ -291,6 +314,7 @@ impl WarpScheduler for Locality {
         u64::MAX
     }
 
+    #[inline]
     fn on_issue(&mut self, slot: WarpSlot) {
         self.last = slot;
     }
@@ -298,13 +322,13 @@ impl WarpScheduler for Locality {
     /// Another warp in the slot has pairs of its own.
     fn on_start(&mut self, slot: WarpSlot) {
         self.known &= !only(slot);
-        self.filled_for = None;
+        self.filled_for = Filled::NOT;
     }
 
     fn on_exit(&mut self, slot: WarpSlot) {
         self.members -= u32::from(holds(self.active, slot));
         self.active &= !only(slot);
-        self.filled_for = None;
+        self.filled_for = Filled::NOT;
     }
 
     fn counters(&self) -> WarpPolicyCounters {

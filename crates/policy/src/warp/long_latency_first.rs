@@ -176,6 +176,10 @@ impl WarpScheduler for LongLatencyFirst {
     }
 
     #[inline]
+    fn wants_stalled(&self) -> bool {
+        true
+    }
+
     fn end_cycles(
         &mut self,
         view: &WarpView<'_>,

@@ -60,6 +60,8 @@ pub struct Mascar {
     parked: WarpMask,
     /// True if another load can be parked.
     can_park: bool,
+    /// True if the scheduler has to be told of every cycle since the last change of these.
+    watches: bool,
     /// Warps that may issue a load in this cycle although another one is the owner.
     late: WarpMask,
     counters: OwnerCounters,
@@ -96,9 +98,17 @@ impl Mascar {
             owner: 0,
             parked: 0,
             can_park: false,
+            watches: false,
             late: 0,
             counters: OwnerCounters::default(),
         }
+    }
+
+    /// True if memory is saturated under such a use.
+    #[inline]
+    fn saturates(&self, used: &MemoryUse) -> bool {
+        let reserve = self.settings.reserved_misses;
+        used.refuses || used.free_misses.is_some_and(|free| free < reserve)
     }
 
     /// Makes the oldest warp of a mask the owner, unless there is one.
@@ -137,17 +147,25 @@ impl WarpScheduler for Mascar {
         true
     }
 
-    fn on_memory_use(&mut self, used: &MemoryUse) {
-        let reserve = self.settings.reserved_misses;
-        let few = used.free_misses.is_some_and(|free| free < reserve);
-        let before = (self.saturated, self.parked, self.can_park);
-        self.saturated = used.refuses || few;
-        (self.parked, self.can_park) = (used.parked, used.can_park);
-        self.changed |= before != (self.saturated, self.parked, self.can_park);
+    #[inline]
+    fn minds_memory_use(&self, used: &MemoryUse) -> bool {
+        let known = (self.saturated, self.parked, self.can_park);
+        known != (self.saturates(used), used.parked, used.can_park)
+            || self.watches != self.wants_cycles()
     }
 
+    fn on_memory_use(&mut self, used: &MemoryUse) {
+        let before = (self.saturated, self.parked, self.can_park);
+        self.saturated = self.saturates(used);
+        self.changed |= before != (self.saturated, used.parked, used.can_park);
+        self.late &= if self.saturated { !0 } else { 0 };
+        (self.parked, self.can_park) = (used.parked, used.can_park);
+        self.watches = self.wants_cycles();
+    }
+
+    /// Without saturation, parked loads and an owner, the order is that of `gto`.
     fn wants_cycles(&self) -> bool {
-        true
+        self.has_gate() || self.owner != 0
     }
 
     fn has_gate(&self) -> bool {

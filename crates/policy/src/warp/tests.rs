@@ -528,6 +528,7 @@ fn locality_serves_starved_blocks_first() {
         table: &small,
         ..fresh
     };
+    policy.begin_cycle(&late);
     assert_eq!(policy.pick(&late, 0b1001), Some(WarpSlot(3)));
 }
 

@@ -130,6 +130,23 @@ impl Sm {
         }
     }
 
+    /// Lets `cycles` cycles at rest pass. Nothing that policies see changes while an SM rests, so
+    /// that cycles after the first one are like it.
+    #[inline]
+    pub(crate) fn rest_for(&mut self, cycles: Cycle) {
+        let is_first = self.rested == 0;
+        self.rested += cycles;
+        if is_first || self.issues_plainly {
+            return self.tell_idle(cycles);
+        }
+        let Self {
+            schedulers, warps, ..
+        } = self;
+        for scheduler in schedulers.iter_mut().filter(|s| s.wants_cycles) {
+            scheduler.pass_again(warps, cycles);
+        }
+    }
+
     /// Tells the policies that are told of every cycle that `cycles` cycles have passed in which no
     /// warp was ready but those that the policy holds back, and no buffer held the wrong path.
     #[inline]
@@ -243,8 +260,7 @@ impl Sm {
         self.ldst_retries(cycles * u64::from(self.mem_unit_ports));
         if self.at_rest {
             debug_assert!(self.rests(), "{} is not at rest", self.id);
-            self.rested += cycles;
-            return self.tell_idle(cycles);
+            return self.rest_for(cycles);
         }
         self.count_residents(cycles);
         for s in 0..self.schedulers.len() {

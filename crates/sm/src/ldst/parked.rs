@@ -32,7 +32,7 @@ const NO_LINE: u64 = u64::MAX;
 #[derive(Debug, State)]
 pub(super) struct ParkedLoads {
     pub(super) queue: FixedQueue<MemId>,
-    /// Warps of these loads, by the slots that they had when the queue changed last.
+    /// Warps of these loads, by slots, where no contexts are switched: a warp has one such load.
     pub(super) warps: WarpMask,
     /// Number of loads, from the front on, that have not been tried since something changed.
     pub(super) due: usize,
@@ -138,11 +138,12 @@ impl ParkedLoads {
 
     /// Lets `cycles` cycles pass in which loads that are due are tried in vain.
     pub(super) fn pass_on_for(&mut self, cycles: u64) {
-        let due = self.due as u64;
-        (0..due.min(cycles)).for_each(|_| self.pass_on());
+        let tried = (self.due as u64).min(cycles);
+        (0..tried).for_each(|_| self.pass_on());
     }
 
     /// Moves the first load to the end: it was tried in vain.
+    #[inline]
     pub(super) fn pass_on(&mut self) {
         self.due -= 1;
         if let Some(id) = self.queue.pop() {

@@ -9,13 +9,19 @@ use crate::sm::Sm;
 use crate::warps::Slots;
 use warploom_base::Cycle;
 use warploom_mem::AccessKind;
-use warploom_policy::{WarpMask, WarpScheduler};
+use warploom_policy::WarpMask;
 
 impl Sm {
     /// Warps that may send misses of loads, by slots.
     fn may_miss(&self) -> WarpMask {
-        let of = |mask, s: &Scheduler| mask | s.own & s.policy.may_miss();
+        let of = |mask, s: &Scheduler| mask | s.own & s.may_miss();
         self.schedulers.iter().fold(0, of)
+    }
+
+    /// The same, and remembers what policies answer that are told of every cycle.
+    fn ask_may_miss(&mut self) -> WarpMask {
+        let of = |mask, s: &mut Scheduler| mask | s.own & s.ask_may_miss();
+        self.schedulers.iter_mut().fold(0, of)
     }
 
     /// True if a warp with a parked load may send misses and could not before.
@@ -143,7 +149,9 @@ impl Sm {
         (ldst.dispatch, ldst.in_dispatch) = (None, None);
         ldst.parked.queue.push(id);
         ldst.insts[id.0].parked_at = ldst.parked.take_place();
-        self.ldst.parked.warps = self.find_parked_warps();
+        let mut warps = Slots::from(ldst.parked.warps);
+        warps.insert(ldst.insts[id.0].warp.index());
+        ldst.parked.warps = warps.mask();
         self.ldst.parked.may_miss = self.may_miss();
         self.flights.give(flight.0);
         self.detail.parked_loads += 1;
@@ -153,7 +161,7 @@ impl Sm {
     /// Tries a parked load again, if one is due. Returns true if it accessed the data cache.
     #[inline(never)]
     pub(super) fn try_parked(&mut self, now: Cycle) -> bool {
-        let may_miss = self.may_miss();
+        let may_miss = self.ask_may_miss();
         if self.parked_may_miss_now(may_miss) {
             self.ldst.parked.cache_has_changed();
         }
@@ -183,7 +191,9 @@ impl Sm {
                 self.ldst.parked.give_place(at);
                 self.ldst.insts[id.0].parked_at = NO_PLACE;
                 self.ldst.parked.due -= 1;
-                self.ldst.parked.warps = self.find_parked_warps();
+                let mut warps = Slots::from(self.ldst.parked.warps);
+                warps.remove(self.ldst.insts[id.0].warp.index());
+                self.ldst.parked.warps = warps.mask();
                 // The instruction in the dispatch register may have waited for this one.
                 self.ldst.blocked.take_if(|blocked| blocked.by_parked());
                 self.at_rest = false;

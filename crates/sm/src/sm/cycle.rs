@@ -59,8 +59,7 @@ impl Sm {
         }
         debug_assert!(self.rests(), "{} is not at rest", self.id);
         self.collectors.end_writes();
-        self.rested += 1;
-        self.tell_idle(1);
+        self.rest_for(1);
         self.send_fetch(now);
     }
 
