@@ -222,13 +222,11 @@ impl Sm {
         let slots = (sm.max_threads / 32) as usize;
         let widths = pipe_widths(sm);
         let counts = Pipe::ALL.map(|pipe| (pipe, widths[pipe as usize].count));
-        let credits = spec.noc.injection_buffer + 2 * spec.gpu.link_cycles;
         let context = Contexts::of(spec, slots);
         let contexts = context.as_ref().map_or(0, |c| c.count());
         let blocks = context.as_ref().map_or(0, |c| c.count_blocks());
         let schedulers = schedulers(spec, slots, own);
         let (interest, tells_memory_use) = interests(&schedulers);
-        let issues_singly = issues_singly(sm, &schedulers);
         Self {
             id,
             env: environment(spec, id, slots),
@@ -236,13 +234,14 @@ impl Sm {
             kernels: [const { None }; _],
             warps: Warps::new(slots, contexts, sm.max_blocks),
             blocks: Vec::new(),
+            issues_singly: issues_singly(sm, &schedulers),
             schedulers,
             flights: Pool::new(Flight::BLANK),
             collectors: Collectors::new(sm, widths, spec.gpu.style),
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
             ldst: Ldst::new(spec, id, slots, interest),
             front: Frontend::new(spec),
-            link: Link::new(spec.noc.flit_bytes, credits, &most_sent(spec)),
+            link: Link::new(spec.noc.flit_bytes, credits(spec), &most_sent(spec)),
             log: WriteLog::new(),
             counters: SmCounters::default(),
             by_kernel: vec![KernelCounters::default(); spec.gpu.max_concurrent_kernels as usize],
@@ -296,7 +295,6 @@ impl Sm {
             one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
             rested: 0,
             issues_plainly: false,
-            issues_singly,
         }
     }
 
@@ -522,6 +520,11 @@ impl Sm {
             f(self.owner(slot), self.warps.exec[slot].fingerprint());
         }
     }
+}
+
+/// Packets that an SM may have on their way to the network.
+fn credits(spec: &GpuSpec) -> u32 {
+    spec.noc.injection_buffer + 2 * spec.gpu.link_cycles
 }
 
 /// Function units and stage registers of each pipe, in the order of [`Pipe::ALL`].

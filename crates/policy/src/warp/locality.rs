@@ -39,7 +39,7 @@ declare_stats! {
     }
 }
 
-/// What the group was filled for: running and blocked warps, and the number of starts.
+/// The state for which the group was filled: running and blocked warps, and the number of starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 struct Filled {
     live: WarpMask,
@@ -55,7 +55,7 @@ impl Filled {
         starts: u64::MAX,
     };
 
-    /// What a group is to be filled for.
+    /// The state for which a group is to be filled.
     #[inline]
     fn of(view: &WarpView<'_>) -> Self {
         Self {

@@ -524,10 +524,8 @@ fn locality_serves_starved_blocks_first() {
     let mut small = table.clone();
     small.max_blocks = 0;
     small.move_warp(0, 0); // A start, after which late warps are found anew.
-    let late = WarpView {
-        table: &small,
-        ..fresh
-    };
+    let mut late = fresh;
+    late.table = &small;
     policy.begin_cycle(&late);
     assert_eq!(policy.pick(&late, 0b1001), Some(WarpSlot(3)));
 }
