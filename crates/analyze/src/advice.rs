@@ -29,11 +29,11 @@ pub(crate) fn advice(
     analysis: &KernelAnalysis,
     figures: &Figures,
 ) -> Vec<String> {
-    let facts = Facts::new(machine.spec, figures);
-    let mut advice: Vec<_> = analysis.explanation.first().cloned().into_iter().collect();
-    advice.extend(detail(machine, analysis, &facts));
-    advice.extend(analysis.explanation.last().cloned());
     let subject = Subject::new(machine, analysis, figures);
+    let facts = &subject.facts;
+    let mut advice: Vec<_> = analysis.explanation.first().cloned().into_iter().collect();
+    advice.extend(detail(machine, analysis, facts));
+    advice.extend(analysis.explanation.last().cloned());
     let more = more_tlp(&subject);
     advice.push(more.sentence);
     advice.extend(occupancy(machine.spec, analysis, more.helps));

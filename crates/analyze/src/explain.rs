@@ -59,13 +59,16 @@ impl<'a> Subject<'a> {
         figures: &'a Figures,
     ) -> Self {
         let spec = machine.spec;
+        let mut facts = Facts::new(spec, figures);
+        let held = &analysis.occupancy;
+        facts.shared_wait = facts.shared_wait.map(|wait| wait.on_sm(spec, held));
         Self {
             machine,
             analysis,
             figures,
-            facts: Facts::new(spec, figures),
+            facts,
             unit: FullUnit::of(&figures.statistics),
-            phases: Phases::of(spec, analysis.launches, figures, &analysis.occupancy),
+            phases: Phases::of(spec, analysis.launches, figures, held),
         }
     }
 }

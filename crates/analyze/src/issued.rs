@@ -15,6 +15,10 @@ const KIND: f64 = 0.2;
 /// Most kinds of work that have a step.
 const KINDS: usize = 2;
 
+/// Step against comparisons and branches of lines that are in no loop.
+const STRAIGHT: &str = "let warps without work leave by one branch, and check bounds once";
+/// Step against exchanges between threads.
+const HELD: &str = "let a thread hold several values and reduce them before threads exchange any";
 /// Step against comparisons where loops are not to be unrolled.
 const INSIDE: &str = "branch less, and check bounds once for all that lies inside";
 
@@ -38,8 +42,12 @@ pub enum Work {
     Shared,
     /// Comparisons, selections, branches and calls.
     Control,
-    /// Shuffles, votes, barriers and fences.
+    /// Shuffles and votes.
     Exchange,
+    /// Barriers of blocks and warps.
+    Barrier,
+    /// Fences, and waits for asynchronous copies.
+    Wait,
     /// Moves and conversions of values.
     Move,
 }
@@ -56,14 +64,16 @@ impl Work {
             Self::Access => "loads and stores",
             Self::Shared => "accesses to shared memory",
             Self::Control => "comparisons and branches",
-            Self::Exchange => "shuffles and barriers",
+            Self::Exchange => "shuffles and votes",
+            Self::Barrier => "barriers",
+            Self::Wait => "fences and waits for copies",
             Self::Move => "moves and conversions",
         }
     }
 
     /// Step that needs fewer instructions of a kind. `is_large`: the code does not fit L1I, so that
-    /// loops are not to be unrolled.
-    const fn fewer(self, is_large: bool) -> &'static str {
+    /// loops are not to be unrolled. `loops`: there are any.
+    const fn fewer(self, is_large: bool, loops: bool) -> &'static str {
         match self {
             Self::IntegerDivision => {
                 "divide unsigned numbers by constant powers of two, which are shifts, or carry a \
@@ -73,6 +83,9 @@ impl Work {
             Self::SpecialFunction => {
                 "use fast forms (`__expf`, `-use_fast_math`), and compute a value once for all that \
                  need it"
+            }
+            Self::Integer if !loops => {
+                "compute an index once for all that need it, and use indices of 32 bits"
             }
             Self::Integer => {
                 "hoist index arithmetic out of loops, advance a pointer instead of computing each \
@@ -89,12 +102,14 @@ impl Work {
                 "use wider accesses (`float4`), and let a thread compute several outputs from a value \
                  that it keeps in registers"
             }
+            Self::Control if !loops => STRAIGHT,
             Self::Control if is_large => INSIDE,
             Self::Control => {
                 "unroll loops, so that they count and branch less often, and check bounds once for \
                  all that lies inside"
             }
-            Self::Exchange => "combine values in registers before warps exchange them",
+            Self::Exchange | Self::Barrier => HELD,
+            Self::Wait => "order or copy more at a time, so that fewer fences and waits do",
             Self::Move => "keep one type in an expression, such as `1.0f` beside floats",
         }
     }
@@ -107,6 +122,8 @@ pub struct IssuedLine {
     pub kernel: String,
     /// Place in the source, such as `saxpy.cu:12`, or in the PTX, such as `PTX line 14`.
     pub line: String,
+    /// True if instructions of the line are in a loop: between a branch back and its target.
+    pub in_loop: bool,
     /// Slots of each kind of work.
     pub slots: BTreeMap<Work, u64>,
 }
@@ -155,6 +172,12 @@ impl Subject<'_> {
         let mut named: Vec<&IssuedLine> = lines.iter().filter(|of| share(of) >= LINE).collect();
         named.sort_by(|a, b| share(b).total_cmp(&share(a)));
         named.truncate(LINES);
+        let told = if named.is_empty() {
+            lines.iter().collect()
+        } else {
+            named.clone()
+        };
+        let loops = told.iter().any(|line| line.in_loop);
         let (slots, places) = match named.as_slice() {
             [] => {
                 let kinds = kinds_in_words(&all);
@@ -175,7 +198,8 @@ impl Subject<'_> {
         };
         let is_large = self.lacks_code();
         let fewer = largest(&slots).into_iter();
-        let fewer: Vec<_> = fewer.map(|(work, _)| work.fewer(is_large)).collect();
+        let mut fewer: Vec<_> = fewer.map(|(work, _)| work.fewer(is_large, loops)).collect();
+        fewer.dedup();
         (whole > 0.0).then(|| {
             format!(
                 "execute fewer instructions, {places}: {}",

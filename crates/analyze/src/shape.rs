@@ -40,18 +40,26 @@ impl Subject<'_> {
         let rows = f64::from(WARP) / f64::from(x);
         let is_narrow = x < WARP && y * z > 1 && threads.is_multiple_of(WARP);
         let kind = Accesses::split(&self.facts.accesses).filter(|kind| !kind.are_local())?;
+        let new = match z {
+            1 => [WARP, threads / WARP, 1],
+            _ => solid(threads / WARP),
+        };
         (is_narrow && kind.spread() <= MISALIGNED * rows).then(|| {
             format!(
-                "{WIDER}{WARP} x {} threads instead of {}, if neighbouring words belong to \
+                "{WIDER}{} threads instead of {}, if neighbouring words belong to \
                  neighbouring `threadIdx.x`: a warp then takes words of one row instead of \
                  {rows:.0} ({} takes {:.1} transactions now, some of which remain where rows begin \
                  within a line or have halos{})",
-                threads / WARP,
+                shape(new),
                 shape([x, y, z]),
                 kind.one,
                 kind.transactions,
-                match self.analysis.occupancy.shared_bytes {
-                    0 => "",
+                match (self.analysis.occupancy.shared_bytes, z) {
+                    (0, _) => "",
+                    (_, 1) => {
+                        ", and tiles in shared memory need the new shape: the flatter, the larger \
+                         a halo"
+                    }
                     _ => ", and tiles in shared memory need the new shape",
                 }
             )
@@ -65,6 +73,14 @@ impl Subject<'_> {
             _ => step,
         }
     }
+}
+
+/// A block of rows as wide as a warp, whose other two dimensions are as equal as they can be: flatter
+/// ones have larger halos.
+fn solid(rows: u32) -> [u32; 3] {
+    let z = (1..=rows.isqrt()).rev().find(|&z| rows.is_multiple_of(z));
+    let z = z.unwrap_or(1);
+    [WARP, rows / z, z]
 }
 
 /// Shape of a block in words.

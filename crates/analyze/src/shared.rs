@@ -1,6 +1,7 @@
 //! Cycles that accesses to shared memory take beyond one each: for their width, for bank conflicts,
 //! and for turns of atomics.
 
+use crate::occupancy::{Occupancy, WARP};
 use warploom_config::GpuSpec;
 use warploom_stats::result::Counts;
 
@@ -16,6 +17,8 @@ pub(crate) struct SharedWait {
     takes_turns: bool,
     /// True if the addresses of most lanes that use the same bank follow no pattern: they are data.
     pub is_lookup: bool,
+    /// True if an SM has room for a copy of each block's shared memory for each lane of a warp.
+    copies_fit: bool,
 }
 
 /// Remedy against bank conflicts of loads and stores.
@@ -26,11 +29,15 @@ const LOOKUPS: &str = "the lanes' addresses follow no pattern, as those of look-
                        that padding does not help: give groups of lanes a copy of a small table \
                        each, or keep it in registers of a warp (shuffles)";
 /// Remedy against atomics of shared memory whose lanes take turns.
-pub(crate) const PRIVATE: &str = "let fewer lanes of a warp update the same word of shared memory: \
+const PRIVATE: &str = "let fewer lanes of a warp update the same word of shared memory: \
                                   give each lane a copy of the array (`copies[i * 32 + lane]`, or \
                                   fewer copies of a large one) and add the copies at the end, or \
-                                  combine the values of a warp first (shuffles; from Volta on, \
-                                  `__match_any_sync`)";
+                                  combine the values of a warp first (shuffles, two for each \
+                                  value of 64 bits; from Volta on, `__match_any_sync`)";
+/// The same where the array has few words.
+const COPIES: &str = "let fewer lanes of a warp update the same word of shared memory: give each \
+                      lane a copy of the array (`copies[i * 32 + lane]`) and add the copies at the \
+                      end";
 /// Remedy against bank conflicts of atomics whose lanes do not take turns on one word.
 const APART: &str = "let a thread combine several values before it updates shared memory; or give \
                      groups of lanes a copy of the array in other banks, which pays only if a \
@@ -102,7 +109,17 @@ impl SharedWait {
             is_atomic,
             takes_turns: spec.sm.shared_atomic_cycles > 0,
             is_lookup,
+            copies_fit: false,
         })
+    }
+
+    /// The same on an SM that holds these blocks.
+    pub(crate) fn on_sm(self, spec: &GpuSpec, held: &Occupancy) -> Self {
+        let bytes = u64::from(held.shared_bytes) * u64::from(held.blocks_per_sm);
+        Self {
+            copies_fit: u64::from(WARP) * bytes <= u64::from(spec.sm.shared_bytes),
+            ..self
+        }
     }
 
     /// A clause on this wait.
@@ -127,6 +144,7 @@ impl SharedWait {
     /// The remedy against it.
     pub(crate) const fn remedy(self) -> &'static str {
         match (self.is_atomic, self.takes_turns, self.is_lookup) {
+            (true, true, _) if self.copies_fit => COPIES,
             (true, true, _) => PRIVATE,
             (true, false, _) => APART,
             (false, _, true) => LOOKUPS,

@@ -163,14 +163,25 @@ impl Subject<'_> {
         }
     }
 
-    /// Step that has more warps, where a part is far from saturated and an SM has room.
+    /// Step that has more warps, where a part is far from saturated and an SM has room. It is left
+    /// out beside accesses that are split, which fill the part with words that no warp uses, and
+    /// where the network is a bound, in which more requests only wait longer.
     fn or_warps(&self, part: Part) -> String {
         let used = self.analysis.utilisation_with_blocks.of(part);
         let (high, full) = (thresholds(part).high, thresholds(part).saturated);
         let has_room = !self.analysis.occupancy.is_full() && self.facts.queued <= QUEUED;
         // More warps would find still fewer lines of L1D.
         let has_lines = !self.evidence().lacks_lines(part);
-        match used < f64::midpoint(high, full) && has_room && has_lines {
+        let is_split = self.facts.scattered().is_some() || self.wider_blocks().is_some();
+        let is_path = |of| matches!(of, Bound::Part(Part::NocToL2 | Part::NocToSm));
+        let bounds = [
+            Some(Bound::Part(part)),
+            Some(self.analysis.bound),
+            self.analysis.bound_beside,
+        ];
+        let has_path = bounds.into_iter().flatten().any(is_path);
+        let helps = has_room && has_lines && !is_split && !has_path;
+        match used < f64::midpoint(high, full) && helps {
             true => format!(
                 "; or, since it is full at {} only, {}",
                 percent(full),

@@ -33,6 +33,9 @@
 //! instead of idle SMs if the bank is busy for longer than SMs are idle. Where most warps on an SM
 //! wait at a barrier on average, barriers are named instead of latencies.
 //!
+//! Atomics that go to few banks while schedulers issue in most cycles, and in more than twice as
+//! many as warps wait for memory in, leave instruction issue the bound.
+//!
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
 //! are named instead.
 
@@ -64,6 +67,11 @@ const NEARLY_ALWAYS: f64 = 0.9;
 const MOST: f64 = 0.5;
 /// Ratio to the more used direction of the network from which the other is used equally.
 const EQUAL: f64 = 0.9;
+/// Share of the cycles with a block in which schedulers issue from which no cause is as large.
+const MOST_ISSUED: f64 = 0.5;
+/// Ratio of these cycles to those in which warps wait for memory from which other warps cover the
+/// waits for atomics in queues of few L2 banks.
+const TWICE: f64 = 2.0;
 /// Lanes of an instruction below which diverged warps count as the bound.
 const HALF: f64 = 16.0;
 
@@ -281,9 +289,18 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// The few L2 banks that requests wait for.
+    /// The few L2 banks that requests wait for, unless these are atomics for which warps hardly do.
     pub(crate) fn hot_banks(&self) -> Option<Hot> {
-        Hot::of(self.figures, self.active())
+        Hot::of(self.figures, self.active()).filter(|hot| !self.goes_on_beside(*hot))
+    }
+
+    /// True if most requests to these banks are atomics, and schedulers issue in most cycles
+    /// meanwhile, in far more than they wait for memory in: other warps cover these waits.
+    fn goes_on_beside(&self, hot: Hot) -> bool {
+        let waits = [Bound::LoadStore, Bound::Loads, Bound::Atomics];
+        let waits: f64 = waits.iter().map(|cause| cause.waits(self.figures)).sum();
+        let issued = issuing(self.used, self.figures);
+        hot.are_atomics() && issued / self.active() > MOST_ISSUED && issued > TWICE * waits
     }
 
     /// True if schedulers are the bound, the one beside it, or what bounds SMs that hold a block.
@@ -439,7 +456,9 @@ impl<'a> Evidence<'a> {
             return Bound::Shared;
         }
         let issuing = issuing(self.used, self.figures) / self.active();
-        if issuing > thresholds(Part::Scheduler).high {
+        let hot = Hot::of(self.figures, self.active());
+        let goes_on = hot.is_some_and(|hot| self.goes_on_beside(hot));
+        if issuing > thresholds(Part::Scheduler).high || goes_on {
             return Bound::Part(Part::Scheduler);
         }
         self.behind(self.largest_cause())

@@ -183,3 +183,37 @@ fn a_network_full_of_requests_is_answered_with_fewer_loads() {
     assert!(found(20).contains("load fewer bytes"), "{}", found(20));
     assert!(found(80).contains("store less"), "{}", found(80));
 }
+
+/// A part that is used by three tenths more than its lower threshold on SMs with free warp slots,
+/// whose loads of 128 bytes take this many transactions.
+fn half_full(part: (&str, u64), transactions: u64) -> String {
+    let counts = [
+        ("sm.active_cycles", 15 * 10_000),
+        ("sm.memory_accesses.load", 1000),
+        ("sm.access_bytes.load", 128 * 1000),
+        ("sm.access_transactions.load", 1000 * transactions),
+        ("noc_to_sm.cycles", 10_000),
+        ("dram.cycles", 10_000),
+        ("sm.slots.issued", 3),
+        ("sm.slots.memory_dependence", 1),
+        part,
+    ];
+    let mut launch = launched(10_000, &counts);
+    launch.blocks_per_sm = 2;
+    analysed("gtx480", launch).explanation[4].clone()
+}
+
+/// With more warps a stencil whose loads take 4.9 transactions each needed 304,630 cycles instead
+/// of 300,755.
+#[test]
+fn more_warps_are_not_advised_beside_split_accesses_or_a_network_that_is_the_bound() {
+    let dram = ("dram.data_cycles", 5500);
+    let more = "; or, since it is full at 70% only, add warps (";
+    assert!(half_full(dram, 1).contains(more), "{}", half_full(dram, 1));
+    let split = half_full(dram, 5);
+    assert!(split.contains("let neighbouring threads access"), "{split}");
+    assert!(!split.contains("add warps"), "{split}");
+    let network = half_full(("noc_to_sm.flits", 10_000 * 12 * 65 * 7 / 1000), 1);
+    assert!(network.starts_with("Next: load fewer bytes"), "{network}");
+    assert!(!network.contains("add warps"), "{network}");
+}

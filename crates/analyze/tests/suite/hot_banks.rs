@@ -2,7 +2,7 @@
 //! counters are those of runs on `h200-hopper`.
 
 use crate::support::{analysed, launched, told};
-use warploom_analyze::{Bound, KernelAnalysis};
+use warploom_analyze::{Bound, KernelAnalysis, Part};
 use warploom_stats::result::HotBanks;
 
 /// Products of 32,768 keys with one query for each 2,048 of them, which all blocks read at the same
@@ -79,4 +79,60 @@ fn requests_that_do_not_wait_for_few_banks_leave_mshrs_the_bound() {
         let verdict = "mostly because loads find no free MSHR in L1D";
         told(&found, Bound::LoadStore, verdict, "Next: ");
     }
+}
+
+/// The largest of 262,144 values on `gtx480`, found by an atomic for each warp, whose result has no
+/// use: 37,167 cycles, and 34,267 without the atomics. Warps wait for loads in `loads` of the
+/// scheduler cycles.
+fn largest(loads: u64, atomics: u32) -> KernelAnalysis {
+    let counts = [
+        ("gpu.atomics", 8192),
+        ("gpu.crowded_cycles", 26_704),
+        ("noc_to_l2.cycles", 37_167),
+        ("noc_to_l2.packet_cycles", 3_624_588),
+        ("partition.cycles", 446_004),
+        ("partition.packets", 16_384),
+        ("sm.active_cycles", 551_599),
+        ("sm.blocks_started", 1024),
+        ("sm.fetch_cycles", 8_336_024),
+        ("sm.fetches", 16_399),
+        ("sm.memory_accesses.atomic", 8192),
+        ("sm.memory_accesses.load", 8192),
+        ("sm.memory_pipe_slots.load_store", 46_925),
+        ("sm.slots.barrier", 12_262),
+        ("sm.slots.execution_pipe", 190_949),
+        ("sm.slots.issued", 614_434),
+        ("sm.slots.memory_dependence", loads),
+        ("sm.slots.memory_pipe", 52_303),
+        ("sm.slots.no_warp", 20_000),
+    ];
+    let mut launch = launched(37_167, &counts);
+    launch.figures.hot_banks = Some(HotBanks {
+        of_banks: 12,
+        banks: 1,
+        of_channels: 6,
+        channels: 1,
+        wait_cycles: 2_575_762,
+        longest_wait_cycles: 2_575_762,
+        packets: 8874,
+        loads: u64::from(8874 - atomics),
+        atomics: u64::from(atomics),
+        misses: 683,
+        busy_cycles: 8874,
+        ..HotBanks::default()
+    });
+    analysed("gtx480", launch)
+}
+
+#[test]
+fn atomics_whose_waits_other_warps_cover_leave_instruction_issue_the_bound() {
+    let issue = Bound::Part(Part::Scheduler);
+    let verdict = "Instruction issue bounds `k`: the schedulers issue 56% of what they can.";
+    let next = "Next: execute fewer instructions";
+    told(&largest(202_656, 8192), issue, verdict, next);
+    let banks = "Few L2 banks at a time bound `k`: ";
+    let found = largest(302_656, 8192);
+    told(&found, Bound::HotBanks, banks, "Next: combine the values");
+    let found = largest(202_656, 682);
+    told(&found, Bound::HotBanks, banks, "Next: let warps that read");
 }

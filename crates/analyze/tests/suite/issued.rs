@@ -9,6 +9,7 @@ fn line(line: &str, slots: &[(Work, u64)]) -> IssuedLine {
     IssuedLine {
         kernel: "k".to_owned(),
         line: line.to_owned(),
+        in_loop: true,
         slots: slots.iter().copied().collect(),
     }
 }
@@ -55,6 +56,52 @@ fn exponentials_and_divisions_have_steps_of_their_own() {
         told.contains("multiply by the reciprocal, or use `__fdividef`"),
         "{told}"
     );
+}
+
+/// A softmax of 256 values, unrolled by the compiler: a trip of its loop is a guard and a barrier.
+#[test]
+fn loops_are_to_be_unrolled_only_where_branches_go_back() {
+    let reduction = |in_loop| {
+        let slots = [(Work::Control, 53), (Work::Barrier, 27), (Work::Shared, 20)];
+        step(&[IssuedLine {
+            in_loop,
+            ..line("k.cu:6", &slots)
+        }])
+    };
+    let values =
+        "; and let a thread hold several values and reduce them before threads exchange any";
+    let straight = reduction(false);
+    let told = "at k.cu:6 (53% comparisons and branches, 27% barriers): let warps without work \
+                leave by one branch, and check bounds once";
+    assert!(straight.contains(&format!("{told}{values}")), "{straight}");
+    let back = reduction(true);
+    let told = "unroll loops, so that they count and branch less often";
+    assert!(back.contains(told) && back.contains(values), "{back}");
+    assert!(!straight.contains(told), "{straight}");
+    let indices = |in_loop| {
+        step(&[IssuedLine {
+            in_loop,
+            ..line("k.cu:6", &[(Work::Integer, 90)])
+        }])
+    };
+    assert!(indices(true).contains("out of loops"), "{}", indices(true));
+    let once = "compute an index once for all that need it";
+    assert!(indices(false).contains(once), "{}", indices(false));
+    assert!(!indices(false).contains("loops"), "{}", indices(false));
+}
+
+/// Shuffles and barriers have one step.
+#[test]
+fn exchanges_are_named_by_what_they_are() {
+    let told = |slots: &[(Work, u64)]| step(&[line("k.cu:6", slots)]);
+    let shuffles = told(&[(Work::Exchange, 60), (Work::Barrier, 10), (Work::Float, 5)]);
+    assert!(shuffles.contains("(80% shuffles and votes):"), "{shuffles}");
+    let both = told(&[(Work::Exchange, 50), (Work::Barrier, 50)]);
+    let names = "(50% shuffles and votes, 50% barriers): let a thread hold several values and reduce \
+                 them before threads exchange any.";
+    assert!(both.contains(names), "{both}");
+    let fences = told(&[(Work::Wait, 50)]);
+    assert!(fences.contains("fences and waits for copies"), "{fences}");
 }
 
 /// Twenty lines of equal weight, none of which is named.

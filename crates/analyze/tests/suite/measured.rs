@@ -442,7 +442,7 @@ fn loads_that_find_no_line_and_miss_go_past_l1d_first() {
         next,
     );
     let wider = "; or launch blocks of 32 x 8 threads instead of 16 x 16";
-    let tiles = "have halos, and tiles in shared memory need the new shape).";
+    let tiles = "and tiles in shared memory need the new shape: the flatter, the larger a halo).";
     let step = &found.explanation[4];
     assert!(step.contains(wider) && step.ends_with(tiles), "{step}");
 }

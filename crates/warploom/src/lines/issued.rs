@@ -2,6 +2,7 @@
 
 use super::{LineCounter, line};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use warploom_analyze::{IssuedLine, Work};
 use warploom_base::Pc;
 use warploom_ir::{Inst, InstClass, MemClass, Op, Program, Unit, machine_instructions};
@@ -9,19 +10,22 @@ use warploom_ir::{Inst, InstClass, MemClass, Op, Program, Unit, machine_instruct
 impl LineCounter<'_> {
     /// The lines of all kernels with the issue slots that their instructions take on the machine.
     pub fn issued(&self) -> Vec<IssuedLine> {
-        let mut lines: BTreeMap<(&str, String), BTreeMap<Work, u64>> = BTreeMap::new();
+        let mut lines: BTreeMap<(&str, String), (bool, BTreeMap<Work, u64>)> = BTreeMap::new();
         for (program, counts) in &self.programs {
+            let loops = loops(program);
             let counted = counts.iter().enumerate();
             for (at, (_, count)) in counted.filter(|(_, (_, count))| count.issued > 0) {
                 let place = (program.name.as_str(), line(program, Pc::new(at)));
-                let slots = lines.entry(place).or_default();
+                let (in_loop, slots) = lines.entry(place).or_default();
+                *in_loop |= loops.iter().any(|of| of.contains(&at));
                 *slots.entry(work(program, at)).or_default() +=
                     count.issued * self.slots(program, at);
             }
         }
-        let line = |((kernel, line), slots): ((&str, String), _)| IssuedLine {
+        let line = |((kernel, line), (in_loop, slots)): ((&str, String), _)| IssuedLine {
             kernel: kernel.to_owned(),
             line,
+            in_loop,
             slots,
         };
         lines.into_iter().map(line).collect()
@@ -34,6 +38,14 @@ impl LineCounter<'_> {
             false => 1,
         }
     }
+}
+
+/// The instructions of each loop: from the target of a branch back to the branch.
+fn loops(program: &Program) -> Vec<RangeInclusive<usize>> {
+    let insts = program.insts.iter().enumerate();
+    let branches = insts.filter(|(_, inst)| matches!(inst.op, Op::Bra(_)));
+    let loops = branches.map(|(at, inst)| inst.imm as usize..=at);
+    loops.filter(|of| !of.is_empty()).collect()
 }
 
 /// Kind of an instruction's work.
@@ -56,8 +68,11 @@ fn work(program: &Program, at: usize) -> Work {
         }
         C::Load(MemClass::Param) => Work::Move,
         C::Load(_) | C::Store(_) | C::Atomic(_) | C::CopyAsync | C::Bulk => Work::Access,
-        C::Shuffle | C::Barrier | C::Membar => Work::Exchange,
-        C::CopyCommit | C::CopyWait(_) | C::AsyncCommit(_) | C::AsyncWait(..) => Work::Exchange,
+        C::Shuffle => Work::Exchange,
+        C::Barrier => Work::Barrier,
+        C::Membar | C::CopyCommit | C::CopyWait(_) | C::AsyncCommit(_) | C::AsyncWait(..) => {
+            Work::Wait
+        }
         C::Simple => simple(inst, facts.unit),
     }
 }
