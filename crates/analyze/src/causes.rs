@@ -11,7 +11,34 @@ const HELD: f64 = 0.05;
 /// all of them.
 const MOSTLY: f64 = 2.0 / 3.0;
 
+/// Share of the scheduler cycles after the launch below which units bound no kernel.
+const MINOR: f64 = 0.1;
+
 impl Subject<'_> {
+    /// Sentence on a bound that is a cause in `sm.slots`. Function units, operand collectors and
+    /// the fetch of instructions bound no kernel for few of the scheduler cycles; latencies may,
+    /// where schedulers have no warp in the others.
+    pub(crate) fn largest_in_words(&self, bound: Bound) -> String {
+        let (launch, of) = match self.has_long_launch() {
+            true => (self.phases.launch, " after the launch"),
+            false => (0.0, ""),
+        };
+        let time = (1.0 - launch).max(1e-9);
+        let waits = bound.waits(self.figures) / time;
+        match bound {
+            Bound::Units | Bound::Operands | Bound::Fetch if waits < MINOR => format!(
+                "No single cause bounds `{}`: {}, the largest one, takes {} of the scheduler cycles\
+                 {of}; in {} schedulers issue, and in {} they have no warp that runs.",
+                self.name(),
+                bound.name(),
+                percent(waits),
+                percent(self.share("issued") / time),
+                percent((self.share("no_warp") - launch).max(0.0) / time)
+            ),
+            bound => self.cause_in_words(bound),
+        }
+    }
+
     /// A cause of `sm.slots` in words, those that fill the pipes of function units named.
     pub(crate) fn because(&self, cause: &str) -> String {
         match cause {

@@ -117,7 +117,7 @@ impl Subject<'_> {
     }
 
     /// Name of the kernel in a sentence.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         shortened(&self.analysis.kernel, warploom_names::WIDTH)
     }
 
@@ -168,7 +168,7 @@ impl Subject<'_> {
                  lanes, so that the branches of a warp are issued one after the other.",
                 self.facts.lanes.unwrap_or(0.0)
             ),
-            bound => self.cause_in_words(bound),
+            bound => self.largest_in_words(bound),
         }
     }
 
@@ -254,7 +254,7 @@ impl Subject<'_> {
     }
 
     /// Sentence on a bound that is a cause in `sm.slots`.
-    fn cause_in_words(&self, bound: Bound) -> String {
+    pub(crate) fn cause_in_words(&self, bound: Bound) -> String {
         let kernel = self.name();
         let share = percent(bound.waits(self.figures));
         let part = nearest_or_units(self.analysis);

@@ -42,7 +42,7 @@ pub enum Work {
     Shared,
     /// Comparisons, selections, branches and calls.
     Control,
-    /// Shuffles and votes.
+    /// Shuffles and votes of warps.
     Exchange,
     /// Barriers of blocks and warps.
     Barrier,

@@ -75,8 +75,8 @@ impl Subject<'_> {
     }
 }
 
-/// A block of rows as wide as a warp, whose other two dimensions are as equal as they can be: flatter
-/// ones have larger halos.
+/// A block of rows as wide as a warp, whose other two dimensions are as equal as they can be:
+/// flatter ones have larger halos.
 fn solid(rows: u32) -> [u32; 3] {
     let z = (1..=rows.isqrt()).rev().find(|&z| rows.is_multiple_of(z));
     let z = z.unwrap_or(1);

@@ -210,6 +210,26 @@ fn lines_with_most_work_are_listed() {
     assert!(output(&args[..4]).contains("bound by") && !output(&args[..4]).contains("PTX line"));
 }
 
+/// The PTX of `compute` has a branch from line 152 back to line 86.
+#[test]
+fn lines_in_loops_are_told_from_others() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bounds.ptx"), include_str!("bounds.ptx")).unwrap();
+    let command = "analyze bounds.ptx --kernel compute --lines --json";
+    let args: Vec<_> = command.split(' ').collect();
+    let ran = warploom_in(folder.path(), &args);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let issued = json(&ran.out)["issued"].clone();
+    let lines = issued.as_array().expect("lines");
+    assert!(lines.len() > 80, "{issued}");
+    for line in lines {
+        let place = line["line"].as_str().expect("a place");
+        let number = place.strip_prefix("PTX line ").expect("of the PTX");
+        let inside = (86..=152).contains(&number.parse().unwrap_or(0));
+        assert_eq!(line["in_loop"], inside, "{line}");
+    }
+}
+
 #[test]
 fn reproduce_lists_makes_and_writes_figures() {
     let list = output(&["reproduce"]);

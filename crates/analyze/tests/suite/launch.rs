@@ -91,3 +91,28 @@ fn a_part_that_is_full_after_the_launch_is_the_bound() {
         "Next: move fewer bytes",
     );
 }
+
+/// Blocks that find their largest value by shuffles of 64-bit words on `h200-hopper`: function
+/// units are the largest cause, of this many cycles of 4,251 after the launch.
+#[test]
+fn units_that_explain_few_cycles_are_not_the_bound() {
+    let first = |units: u64| {
+        let counts = [
+            ("sm.active_cycles", 132 * 4251),
+            ("sm.execution_pipe_slots.units", units),
+            ("sm.slots.barrier", 250),
+            ("sm.slots.execution_pipe", units),
+            ("sm.slots.instruction_buffer", 286),
+            ("sm.slots.issued", 1788),
+            ("sm.slots.memory_dependence", 279),
+            ("sm.slots.no_warp", 4548 - units),
+        ];
+        analysed("h200-hopper", launched(7151, &counts)).explanation[0].clone()
+    };
+    let none = "No single cause bounds `k`: function units, the largest one, takes 7% of the \
+                scheduler cycles after the launch; in 42% schedulers issue, and in 31% they have \
+                no warp that runs. Close behind:";
+    assert!(first(315).starts_with(none), "{}", first(315));
+    let bound = "Function units bound `k`: in 8% of the scheduler cycles instructions wait";
+    assert!(first(600).starts_with(bound), "{}", first(600));
+}

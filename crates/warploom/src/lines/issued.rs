@@ -10,25 +10,25 @@ use warploom_ir::{Inst, InstClass, MemClass, Op, Program, Unit, machine_instruct
 impl LineCounter<'_> {
     /// The lines of all kernels with the issue slots that their instructions take on the machine.
     pub fn issued(&self) -> Vec<IssuedLine> {
-        let mut lines: BTreeMap<(&str, String), (bool, BTreeMap<Work, u64>)> = BTreeMap::new();
+        let mut lines: BTreeMap<(&str, String), IssuedLine> = BTreeMap::new();
         for (program, counts) in &self.programs {
             let loops = loops(program);
             let counted = counts.iter().enumerate();
             for (at, (_, count)) in counted.filter(|(_, (_, count))| count.issued > 0) {
-                let place = (program.name.as_str(), line(program, Pc::new(at)));
-                let (in_loop, slots) = lines.entry(place).or_default();
-                *in_loop |= loops.iter().any(|of| of.contains(&at));
-                *slots.entry(work(program, at)).or_default() +=
+                let place = line(program, Pc::new(at));
+                let key = (program.name.as_str(), place.clone());
+                let line = lines.entry(key).or_insert_with(|| IssuedLine {
+                    kernel: program.name.clone(),
+                    line: place,
+                    in_loop: false,
+                    slots: BTreeMap::new(),
+                });
+                line.in_loop |= loops.iter().any(|of| of.contains(&at));
+                *line.slots.entry(work(program, at)).or_default() +=
                     count.issued * self.slots(program, at);
             }
         }
-        let line = |((kernel, line), (in_loop, slots)): ((&str, String), _)| IssuedLine {
-            kernel: kernel.to_owned(),
-            line,
-            in_loop,
-            slots,
-        };
-        lines.into_iter().map(line).collect()
+        lines.into_values().collect()
     }
 
     /// Issue slots that an instruction takes.
