@@ -2,7 +2,7 @@
 //! schedulers lose for each instruction, hits and traffic, the warps on an SM, and the bounds of
 //! both, by the rules of the explanation of a single run.
 
-use crate::advice::{Facts, percent};
+use crate::advice::{Facts, because, percent};
 use crate::analysis::{Analysis, KernelAnalysis, analyze};
 use crate::verdict::Bound;
 use warploom_config::GpuSpec;
@@ -69,6 +69,11 @@ impl<'a> Side<'a> {
         self.figures.warp_instructions as f64
     }
 
+    /// Cycles of the run for each warp instruction.
+    fn cycles_each(&self) -> f64 {
+        self.figures.cycles as f64 / self.instructions()
+    }
+
     /// Scheduler cycles of a cause for each warp instruction.
     fn lost(&self, cause: &str) -> f64 {
         self.get(&format!("sm.slots.{cause}")) / self.instructions()
@@ -96,7 +101,7 @@ fn time(base: &Side<'_>, other: &Side<'_>) -> String {
     let same_work = few.max(many) <= OF_AMOUNTS * few.min(many);
     let cycles = |of: &Side<'_>| match same_work {
         true => of.figures.cycles as f64,
-        false => of.figures.cycles as f64 / of.instructions(),
+        false => of.cycles_each(),
     };
     let (own, before) = (cycles(other), cycles(base));
     let (ratio, faster) = match own <= before {
@@ -113,7 +118,8 @@ fn time(base: &Side<'_>, other: &Side<'_>) -> String {
     )
 }
 
-/// Sentence on the causes whose scheduler cycles differ most.
+/// Sentence on the causes whose scheduler cycles differ most. Those that make the run faster or
+/// slower come first, and then those that work against it.
 fn waits(base: &Side<'_>, other: &Side<'_>) -> Option<String> {
     let causes = base
         .figures
@@ -131,34 +137,25 @@ fn waits(base: &Side<'_>, other: &Side<'_>) -> Option<String> {
     told.truncate(CAUSES);
     let part = |cause: &&str| {
         format!(
-            "{:.2} cycles {} instead of {:.2}",
+            "{:.2} cycles waiting {} instead of {:.2}",
             other.lost(cause),
-            spent(cause),
+            because(cause),
             base.lost(cause)
         )
     };
-    let parts: Vec<String> = told.iter().map(part).collect();
+    let in_words = |of: &[&str]| in_a_row(&of.iter().map(part).collect::<Vec<_>>());
+    let is_faster = other.cycles_each() < base.cycles_each();
+    let (reasons, prices): (Vec<&str>, Vec<&str>) = told
+        .into_iter()
+        .partition(|cause| (differs(cause) < 0.0) == is_faster);
+    let parts = [in_words(&reasons), in_words(&prices)];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     (!parts.is_empty()).then(|| {
         format!(
             "For each warp instruction its schedulers spend {}.",
-            in_a_row(&parts)
+            parts.join(", but ")
         )
     })
-}
-
-/// How schedulers spend the cycles of a cause of `sm.slots`.
-fn spent(cause: &str) -> &str {
-    match cause {
-        "no_warp" => "without a warp",
-        "barrier" => "at barriers, at fences or for atomics",
-        "instruction_buffer" => "waiting for code",
-        "memory_dependence" => "waiting for loads",
-        "execution_dependence" => "waiting for results of arithmetic or shared memory",
-        "memory_pipe" => "waiting for room in the load/store unit",
-        "execution_pipe" => "waiting for function units",
-        "policy" => "with warps that the policy holds back",
-        other => other,
-    }
 }
 
 /// Parts of a sentence with commas and a last `and`.

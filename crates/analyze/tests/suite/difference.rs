@@ -96,6 +96,28 @@ fn a_slower_run_with_other_warps_and_another_bound_is_told() {
     assert_eq!(sentences[3], warps);
 }
 
+/// A policy that holds warps back makes waits for loads shorter: the gain comes before its price,
+/// which is the larger number.
+#[test]
+fn what_makes_a_run_faster_is_told_before_what_it_costs() {
+    let mut new = hits(6, 8000, 6, 24);
+    let held = [
+        ("sm.slots.policy", 9000),
+        ("sm.slots.memory_dependence", 1000),
+    ];
+    for (name, count) in held {
+        new.totals.figures.statistics.insert(name.to_owned(), count);
+    }
+    new.totals.figures.stalls.insert("policy".to_owned(), 0.5);
+    let sentences = told(&hits(1, 9000, 8, 24), &new, None);
+    assert_eq!(
+        sentences[1],
+        "For each warp instruction its schedulers spend 1.00 cycles waiting for loads instead of \
+         8.00, but 9.00 cycles waiting because the scheduling policy holds warps back instead of \
+         0.00."
+    );
+}
+
 /// Runs that were cut at the same cycle did different work.
 #[test]
 fn cut_runs_are_compared_by_the_cycles_of_an_instruction() {

@@ -1,11 +1,10 @@
 //! Why a row of a comparison is faster or slower than the first one.
 
-use super::held::judged;
+use super::held::{Judged, judged};
 use super::{Comparison, Shown, speedup};
 use crate::runs::UsedRun;
 use std::sync::Arc;
 use warploom_analyze::{ComparedRun, Machine, explain_difference};
-use warploom_stats::result::RunReport;
 
 impl Comparison {
     /// Sentences on why the fastest row is faster than the first one, or why the slowest is slower
@@ -19,49 +18,55 @@ impl Comparison {
         };
         let reports: Vec<_> = specs.iter().map(|spec| report(spec.key())).collect();
         let shown = self.fastest(&reports);
-        let named = |(values, shown): (Vec<&str>, &'_ Option<Shown>)| {
-            shown.as_ref().map(|_| self.row_name(&values))
-        };
-        let names = self.combinations().into_iter().zip(&shown);
-        let names = names.filter_map(named);
-        let rows: Vec<(String, &Shown)> = names.zip(shown.iter().flatten()).collect();
-        let Some(((base_name, base), others)) = rows.split_first() else {
+        let rows = self.combinations().into_iter().zip(&shown);
+        let rows = rows.filter_map(|(values, row)| Some((self.row_name(&values), row.as_ref()?)));
+        let rows: Vec<Row<'_>> = rows.collect();
+        let Some((base, other)) = most_different(&rows) else {
             return Vec::new();
         };
-        let speed = |run: &RunReport| speedup(run, &base.report);
-        let speeds = others
-            .iter()
-            .map(|(name, row)| (name, *row, speed(&row.report)));
-        let differ = speeds.filter(|(.., speed)| speed.is_finite() && *speed != 1.0);
-        let mut differ: Vec<_> = differ.collect();
-        differ.sort_by(|a, b| a.2.total_cmp(&b.2));
-        let fastest = differ.last().filter(|(.., speed)| *speed > 1.0);
-        let Some((name, row, _)) = fastest.or(differ.first()) else {
-            return Vec::new();
-        };
-        let machine = |row: &Shown| {
-            let spec = &*specs[row.run].machine.spec;
-            (spec, warploom_noc::sustainable(spec))
-        };
-        let (of_base, of_row) = (machine(base), machine(row));
         let pairs = specs.iter().zip(&reports);
         let pairs = pairs.map(|(spec, report)| (spec, report.as_deref()));
         let judged = judged(&pairs.collect::<Vec<_>>());
-        let machines = [of_base, of_row].map(|(spec, share)| Machine::new(spec, share));
-        let base = ComparedRun {
-            name: base_name,
-            machine: &machines[0],
-            run: &base.report,
-            bound: judged[base.run].bound.as_deref(),
-        };
-        let other = ComparedRun {
-            name,
-            machine: &machines[1],
-            run: &row.report,
-            bound: judged[row.run].bound.as_deref(),
-        };
-        explain_difference(base, other).unwrap_or_default()
+        let machines = [base, other].map(|(_, row)| {
+            let spec = &*specs[row.run].machine.spec;
+            Machine::new(spec, warploom_noc::sustainable(spec))
+        });
+        let base = compared(base, &machines[0], &judged);
+        explain_difference(base, compared(other, &machines[1], &judged)).unwrap_or_default()
     }
+}
+
+/// A row for its explanation, with the bound that the comparison has found for its run.
+fn compared<'a>(
+    (name, row): &'a Row<'_>,
+    machine: &'a Machine<'a>,
+    judged: &'a [Judged],
+) -> ComparedRun<'a> {
+    ComparedRun {
+        name,
+        machine,
+        run: &row.report,
+        bound: judged[row.run].bound.as_deref(),
+    }
+}
+
+/// A row of a comparison with its name.
+type Row<'a> = (String, &'a Shown);
+
+/// The first row, and the fastest one, or the slowest if none is faster; `None` where no row
+/// differs.
+fn most_different<'a, 'b>(rows: &'a [Row<'b>]) -> Option<(&'a Row<'b>, &'a Row<'b>)> {
+    let (base, others) = rows.split_first()?;
+    let speeds = others.iter().map(|row| {
+        let speed = speedup(&row.1.report, &base.1.report);
+        (row, speed)
+    });
+    let differ = speeds.filter(|(_, speed)| speed.is_finite() && *speed != 1.0);
+    let mut differ: Vec<_> = differ.collect();
+    differ.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let fastest = differ.last().filter(|(_, speed)| *speed > 1.0);
+    let (other, _) = fastest.or(differ.first())?;
+    Some((base, *other))
 }
 
 #[cfg(test)]
