@@ -117,24 +117,15 @@ struct Register {
     second: Issued,
 }
 
+/// Leaves the earlier of two instructions at a place, and returns the later one.
+#[inline(always)]
+fn keep_earlier(place: &mut Issued, issued: Issued) -> Issued {
+    let held = *place;
+    *place = held.min(issued);
+    held.max(issued)
+}
+
 impl Register {
-    /// Puts an instruction before the oldest one, if it was issued earlier. Returns the later of
-    /// both.
-    #[inline(always)]
-    fn put_oldest(&mut self, issued: Issued) -> Issued {
-        let oldest = self.oldest;
-        self.oldest = oldest.min(issued);
-        oldest.max(issued)
-    }
-
-    /// The same for the second instruction.
-    #[inline(always)]
-    fn put_second(&mut self, issued: Issued) -> Issued {
-        let second = self.second;
-        self.second = second.min(issued);
-        second.max(issued)
-    }
-
     /// Takes out the oldest instruction, whose place the second one takes.
     #[inline(always)]
     fn take_oldest(&mut self) -> Issued {
@@ -260,13 +251,14 @@ impl StageRegisters {
     pub fn push_narrow(&mut self, pipe: usize, issued: Issued) {
         debug_assert!(self.narrow && !self.is_full(pipe, 0), "{issued:?}");
         self.changed = true;
-        let mut last = self.registers[pipe % PIPES].put_oldest(issued);
+        let register = &mut self.registers[pipe % PIPES];
+        let last = keep_earlier(&mut register.oldest, issued);
         if self.deep {
-            last = self.registers[pipe % PIPES].put_second(last);
-            last = self.behind[pipe % PIPES].put_oldest(last);
-            self.behind[pipe % PIPES].second = last;
+            let behind = &mut self.behind[pipe % PIPES];
+            let last = keep_earlier(&mut register.second, last);
+            behind.second = keep_earlier(&mut behind.oldest, last);
         } else {
-            self.registers[pipe % PIPES].second = last;
+            register.second = last;
         }
         self.held += ONE[pipe % PIPES];
     }
