@@ -34,7 +34,7 @@ const PRIVATE: &str = "let fewer lanes of a warp update the same word of shared 
                                   fewer copies of a large one) and add the copies at the end, or \
                                   combine the values of a warp first (shuffles, two for each \
                                   value of 64 bits; from Volta on, `__match_any_sync`)";
-/// The same where the array has few words.
+/// Remedy against such atomics where each lane can have a copy of the array.
 const COPIES: &str = "let fewer lanes of a warp update the same word of shared memory: give each \
                       lane a copy of the array (`copies[i * 32 + lane]`) and add the copies at the \
                       end";
@@ -113,7 +113,7 @@ impl SharedWait {
         })
     }
 
-    /// The same on an SM that holds these blocks.
+    /// The wait with `copies_fit` for an SM of `spec` that holds the blocks of `held`.
     pub(crate) fn on_sm(self, spec: &GpuSpec, held: &Occupancy) -> Self {
         let bytes = u64::from(held.shared_bytes) * u64::from(held.blocks_per_sm);
         Self {

@@ -86,7 +86,7 @@ pub fn analysed(gpu: &str, launch: KernelReport) -> KernelAnalysis {
     analysed_with(gpu, launch, &[])
 }
 
-/// The same with counted lines.
+/// Analyses a launch on a preset, with the issue slots of its lines.
 pub fn analysed_with(gpu: &str, launch: KernelReport, lines: &[IssuedLine]) -> KernelAnalysis {
     let gpu: GpuSpec = preset(gpu).unwrap_or_else(|errors| panic!("{errors}"));
     let figures = launch.figures.clone();
